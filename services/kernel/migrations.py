@@ -1,0 +1,48 @@
+"""Runs a service's Alembic migrations: idempotent, and one at a time however many replicas start."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+_LOCK: Final = 0x7472_6561
+"""Key of the advisory lock that a migration holds until it commits."""
+_SCRIPTS: Final = Path(__file__).with_name("alembic")
+
+
+async def migrate(database_url: str, package: str) -> None:
+    """Brings the database to the newest revision in `package` (for example `services.threads.migrations`)."""
+
+    async def connect() -> asyncpg.Connection[asyncpg.Record]:
+        return await asyncpg.connect(database_url, timeout=30)
+
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            await connection.run_sync(_upgrade, _folder(package))
+    finally:
+        await engine.dispose()
+
+
+def _folder(package: str) -> Path:
+    return Path(str(importlib.import_module(package).__file__)).parent
+
+
+def _upgrade(connection: Connection, versions: Path) -> None:
+    # Alembic is slow to import and only migrations need it.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    config.set_main_option("version_locations", str(versions / "versions"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
