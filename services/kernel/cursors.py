@@ -1,0 +1,67 @@
+"""Cursors: `{generation}-{n}` as a reader sends them back. Decides what is well formed, not what is still
+there.
+
+Digits are ASCII and bounded to 63 bits: int() alone accepts " 5 ", "+5", "1_0" and Arabic digits, and raises
+on 5,000 of them (PUB05).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_CURSOR = re.compile(rb"(?:([0-9]{1,19})-)?([0-9]{1,19})")
+_MOST = 2**63 - 1
+_LONGEST = 39  # two numbers of 19 digits and the dash
+
+
+class Position(NamedTuple):
+    """A place in a stream: after event `n` of `generation`."""
+
+    generation: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.generation}-{self.n}"
+
+
+class Bare(NamedTuple):
+    """A plain integer, without a generation (the seed's form)."""
+
+    n: int
+
+
+class Absent(NamedTuple):
+    """No cursor: the reader has nothing."""
+
+
+class Malformed(NamedTuple):
+    """Not a cursor at all; told apart from none, because its reader had something."""
+
+
+Cursor = Position | Bare | Absent | Malformed
+
+
+def parse(text: str | None) -> Cursor:
+    """Reads a cursor as it came from a header or a query. Never raises."""
+    if text is None or text == "":
+        return Absent()
+    if len(text) > _LONGEST or not text.isascii():
+        return Malformed()
+    match = _CURSOR.fullmatch(text.encode())
+    if match is None:
+        return Malformed()
+    generation, n = match.group(1), int(match.group(2))
+    if n > _MOST:
+        return Malformed()
+    if generation is None:
+        return Bare(n)
+    if int(generation) > _MOST:
+        return Malformed()
+    return Position(int(generation), n)
+
+
+def position_of(frame_id: str) -> Position | None:
+    """The position that one of our own ids names; None for an empty or foreign id."""
+    cursor = parse(frame_id)
+    return cursor if isinstance(cursor, Position) else None
