@@ -1,0 +1,86 @@
+// What a person may decide in which state, and the request that says it. The services refuse the rest anyway; this
+// list only keeps the console from offering what would be refused (design/threads.md §1.3, §0.2, §0.3).
+import type { ThreadState } from "../gen/events";
+import type { Action, JsonObject, Thread } from "./types";
+
+export type Verb =
+  "accept" | "edit" | "provide" | "redirect" | "redirect_action" | "reject" | "dismiss" | "later";
+
+export interface Intention {
+  verb: Verb;
+  body: Record<string, unknown>;
+  /** Idempotency key of the gesture. */
+  key: string;
+}
+
+const OPEN: readonly Verb[] = ["dismiss", "later"];
+const GUESS: readonly Verb[] = ["accept", "edit", "redirect", ...OPEN];
+
+const OFFERED: Record<ThreadState, readonly Verb[]> = {
+  proposed: OPEN,
+  awaiting_inference: OPEN,
+  inferring_intent: OPEN,
+  inferring_context: OPEN,
+  inferring_action: OPEN,
+  awaiting_intent_confirmation: GUESS,
+  awaiting_context_confirmation: GUESS,
+  awaiting_confirmation: ["accept", "edit", "redirect_action", "reject", ...OPEN],
+  awaiting_intent_clarification: ["provide", ...OPEN],
+  awaiting_context_clarification: ["provide", ...OPEN],
+  awaiting_action_clarification: ["provide", ...OPEN],
+  awaiting_review: ["accept", "redirect", ...OPEN],
+  awaiting_redirect: ["redirect_action", ...OPEN],
+  done_cleanup_unsuccessful: OPEN,
+  executing: [],
+  cleaning_up: OPEN,
+  monitoring: OPEN,
+  done: [],
+  dismissed: [],
+  handed_off: [],
+  done_cleanup_successful: [],
+};
+
+/** The proposal that stands, if one does. */
+export function proposalOf(thread: Thread): Action | undefined {
+  return thread.actions?.[0];
+}
+
+/** The verbs to offer: without a proposal there is nothing to approve, edit or reject (§0.8). */
+export function offered(thread: Thread): readonly Verb[] {
+  const verbs = OFFERED[thread.state];
+  if (thread.state !== "awaiting_confirmation" || proposalOf(thread)) return verbs;
+  return verbs.filter((verb) => verb !== "accept" && verb !== "edit" && verb !== "reject");
+}
+
+/** The citation of what the person looked at; a decision on anything else is refused. */
+function citation(thread: Thread): Record<string, unknown> {
+  const action = thread.state === "awaiting_confirmation" ? proposalOf(thread) : undefined;
+  return action ? { proposal_id: action.proposal_id, proposal_digest: action.proposal_digest } : {};
+}
+
+/** accept and the verbs whose only content is the citation. */
+export function plain(thread: Thread, verb: "accept" | "reject" | "dismiss", key: string): Intention {
+  return { verb, body: citation(thread), key };
+}
+
+export function withFeedback(
+  thread: Thread,
+  verb: "redirect" | "redirect_action",
+  feedback: string,
+  key: string,
+): Intention {
+  return { verb, body: { ...citation(thread), feedback: feedback.trim() }, key };
+}
+
+export function withText(thread: Thread, verb: "edit" | "provide", text: string, key: string): Intention {
+  return { verb, body: { ...citation(thread), text: text.trim() }, key };
+}
+
+/** Only what changed travels: the service merges it into the parameters of the cited proposal. */
+export function withOverrides(thread: Thread, action: Action, changed: JsonObject, key: string): Intention {
+  return { verb: "edit", body: { ...citation(thread), action_overrides: { [action.id]: changed } }, key };
+}
+
+export function snooze(hours: number, key: string): Intention {
+  return { verb: "later", body: { hours }, key };
+}

@@ -1,0 +1,55 @@
+// Sends decisions: one idempotency key a gesture, the same on every retry; a loser sees the winner, then the truth is read again.
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Intention } from "./decisions";
+import { Problem, request } from "./http";
+import { keys, threadPath } from "./queries";
+import type { Decision } from "./types";
+
+const BLIND_RETRIES = 2;
+
+export interface Deciding {
+  send: (intention: Intention) => void;
+  /** Sends the refused intention once more, key and all. */
+  again: () => void;
+  clear: () => void;
+  pending: boolean;
+  intention: Intention | undefined;
+  problem: Problem | undefined;
+  decision: Decision | undefined;
+}
+
+export function useDecide(id: string): Deciding {
+  const client = useQueryClient();
+  const mutation = useMutation<Decision, Error, Intention>({
+    mutationFn: ({ verb, body, key }) =>
+      request<Decision>(`${threadPath(id)}/${verb}`, { method: "POST", body, key }),
+    retry: (count, error) =>
+      error instanceof Problem && (error.status === 0 || error.status === 503) && count < BLIND_RETRIES,
+    retryDelay: (count) => 300 * 2 ** count,
+    onSettled: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: keys.thread(id) }),
+        client.invalidateQueries({ queryKey: keys.inbox }),
+        client.invalidateQueries({ queryKey: keys.threads }),
+      ]),
+  });
+  return {
+    send: (intention) => {
+      if (!mutation.isPending) mutation.mutate(intention);
+    },
+    again: () => {
+      if (mutation.variables && !mutation.isPending) mutation.mutate(mutation.variables);
+    },
+    clear: () => {
+      mutation.reset();
+    },
+    pending: mutation.isPending,
+    intention: mutation.variables,
+    problem: mutation.error ? asProblem(mutation.error) : undefined,
+    decision: mutation.data,
+  };
+}
+
+export function asProblem(error: Error): Problem {
+  return error instanceof Problem ? error : new Problem(0, "Not sent", error.message, "", {}, undefined);
+}

@@ -1,0 +1,149 @@
+// The left column: what waits for me, or all threads by state. Owns no selection: its owner says which row is current.
+import { useInbox, useThreads } from "../api/queries";
+import { THREAD_STATES } from "../gen/events";
+import { href, navigate, type Route } from "../shell/router";
+import { plainName } from "../text/states";
+import { Button } from "../ui/Button";
+import { ReadError } from "../ui/Notice";
+import { Empty, Skeleton } from "../ui/Quiet";
+import { GROUPS, statesOf } from "./filters";
+import { Row } from "./Row";
+
+export function useList(route: Route) {
+  const inbox = useInbox();
+  const all = useThreads(statesOf(route.filter), route.view === "all");
+  const query = route.view === "all" ? all : inbox;
+  const threads = query.data?.pages.flatMap((page) => page.threads ?? []) ?? [];
+  return { query, threads, waiting: inbox.data?.pages[0]?.total_size ?? 0 };
+}
+
+interface Props {
+  list: ReturnType<typeof useList>;
+  route: Route;
+  currentId: string | undefined;
+  onOpen: (id: string) => void;
+  onFocus: (id: string) => void;
+  onNew: () => void;
+}
+
+export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Props) {
+  const { query, threads, waiting } = list;
+  return (
+    <section aria-label={route.view === "all" ? "All threads" : "Inbox"}>
+      <div className="sticky top-0 z-[1] border-b border-line bg-paper max-lg:top-12">
+        <nav aria-label="Lists" className="flex items-center gap-1 px-3 py-2">
+          <Tab route={route} view="inbox" count={waiting}>
+            Inbox
+          </Tab>
+          <Tab route={route} view="all">
+            All threads
+          </Tab>
+          {route.view === "all" ? <StateFilter route={route} /> : null}
+        </nav>
+      </div>
+      {query.error && !query.isFetchNextPageError ? (
+        <div className="p-3">
+          <ReadError error={query.error} what="The list" onRetry={() => void query.refetch()} />
+        </div>
+      ) : null}
+      {query.isPending ? <Skeleton lines={6} /> : null}
+      <ul role="list">
+        {threads.map((thread) => (
+          <Row
+            key={thread.id}
+            thread={thread}
+            href={href({ ...route, threadId: thread.id })}
+            current={thread.id === currentId}
+            onOpen={() => {
+              onOpen(thread.id);
+            }}
+            onFocus={() => {
+              onFocus(thread.id);
+            }}
+          />
+        ))}
+      </ul>
+      {query.isSuccess && threads.length === 0 ? <Nothing route={route} onNew={onNew} /> : null}
+      {query.hasNextPage ? (
+        <div className="p-3 text-center">
+          <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {query.isFetchingNextPage ? "Reading…" : query.isFetchNextPageError ? "Try again" : "Show more"}
+          </Button>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function Nothing({ route, onNew }: { route: Route; onNew: () => void }) {
+  if (route.view === "inbox") {
+    return <Empty title="Nothing waits for you">What needs a decision appears here by itself.</Empty>;
+  }
+  if (route.filter !== "") return <Empty title="No threads in this state" />;
+  return (
+    <Empty title="No threads yet">
+      <p className="mb-4">A thread is a matter of work that an agent thinks through and you decide on.</p>
+      <Button look="primary" onClick={onNew}>
+        Open the first one
+      </Button>
+    </Empty>
+  );
+}
+
+interface TabProps {
+  route: Route;
+  view: Route["view"];
+  count?: number;
+  children: string;
+}
+
+function Tab({ route, view, count = 0, children }: TabProps) {
+  const target: Route = { threadId: undefined, view, filter: "" };
+  const current = route.view === view;
+  return (
+    <a
+      href={href(target)}
+      aria-current={current ? "page" : undefined}
+      onClick={(event) => {
+        event.preventDefault();
+        navigate(target);
+      }}
+      className="flex min-h-8 items-center gap-2 rounded-md px-2 text-sm font-medium text-muted hover:text-ink aria-[current]:text-ink aria-[current]:underline aria-[current]:decoration-indigo aria-[current]:decoration-2 aria-[current]:underline-offset-8"
+    >
+      {children}
+      {count > 0 ? (
+        <span className="rounded bg-weld-wash px-1 text-xs tabular-nums leading-5 text-weld">
+          {count}
+          <span className="sr-only"> waiting</span>
+        </span>
+      ) : null}
+    </a>
+  );
+}
+
+function StateFilter({ route }: { route: Route }) {
+  return (
+    <select
+      aria-label="State"
+      value={route.filter}
+      onChange={(event) => {
+        navigate({ ...route, filter: event.target.value }, { replace: true });
+      }}
+      className="ml-auto min-h-8 min-w-0 max-w-44 rounded-md border border-line-strong bg-raised px-2 text-sm"
+    >
+      <option value="">Any state</option>
+      {Object.entries(GROUPS).map(([value, [label]]) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+      <optgroup label="One state">
+        {THREAD_STATES.map((state) => (
+          <option key={state} value={state}>
+            {plainName(state)}
+          </option>
+        ))}
+      </optgroup>
+    </select>
+  );
+}

@@ -1,0 +1,73 @@
+// One EventSource on the tenant's feed. The browser reconnects by itself after a network drop; after a refusal (it then
+// gives up for good) we open a new one with the last cursor. Closing frees everything.
+import { FEED_EVENTS, type FeedEventName } from "../gen/events";
+
+export type FeedStatus = "connecting" | "live" | "lost";
+
+export interface FeedHandlers {
+  onStatus: (status: FeedStatus) => void;
+  onEvent: (name: FeedEventName, data: string) => void;
+  /** Every (re)connection without a cursor: what happened before it is unknown. */
+  onFresh: () => void;
+}
+
+/** The part of EventSource that is used; tests give their own. */
+export interface Source {
+  readonly readyState: number;
+  onopen: ((event: Event) => unknown) | null;
+  onerror: ((event: Event) => unknown) | null;
+  addEventListener(name: string, listener: (event: MessageEvent<string>) => void): void;
+  close(): void;
+}
+
+const CLOSED = 2;
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 15_000;
+
+export function openFeed(
+  url: string,
+  handlers: FeedHandlers,
+  open: (url: string) => Source = (address) => new EventSource(address),
+): () => void {
+  let source: Source | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cursor = "";
+  let pause = FIRST_PAUSE;
+  let stopped = false;
+
+  const connect = (): void => {
+    timer = undefined;
+    const fresh = cursor === "";
+    const current = open(fresh ? url : `${url}?last_event_id=${encodeURIComponent(cursor)}`);
+    source = current;
+    current.onopen = () => {
+      pause = FIRST_PAUSE;
+      handlers.onStatus("live");
+      if (fresh && cursor === "") handlers.onFresh();
+    };
+    current.onerror = () => {
+      if (stopped) return;
+      handlers.onStatus("lost");
+      if (current.readyState !== CLOSED || timer !== undefined) return;
+      current.close();
+      timer = setTimeout(connect, pause);
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+    };
+    for (const name of FEED_EVENTS) {
+      current.addEventListener(name, (event) => {
+        if (stopped) return;
+        // `reset` carries no id: the browser keeps the old one, and so do we until the next event.
+        if (event.lastEventId !== "") cursor = event.lastEventId;
+        handlers.onEvent(name, event.data);
+      });
+    }
+  };
+
+  handlers.onStatus("connecting");
+  connect();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    source?.close();
+  };
+}

@@ -1,0 +1,35 @@
+// Composition: the query client, the live feed, the console.
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Problem } from "./api/http";
+import "./index.css";
+import { Live } from "./live/Live";
+import { Console } from "./shell/Console";
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The feed says what is stale; time and focus do not.
+      staleTime: Infinity,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: (count, error) => error instanceof Problem && error.retryable && count < 3,
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <Live>
+          <Console />
+        </Live>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,64 @@
+// The keys, on one card.
+import { Button, Key } from "../ui/Button";
+import { Dialog } from "../ui/Dialog";
+
+const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  [
+    "Move",
+    [
+      ["j", "Next thread"],
+      ["k", "Previous thread"],
+      ["Enter", "Open it"],
+      ["Esc", "Back, or close what is open"],
+      ["g", "Switch between inbox and all threads"],
+    ],
+  ],
+  [
+    "Decide",
+    [
+      ["a", "Approve, confirm, accept"],
+      ["e", "Edit before approving"],
+      ["r", "Redirect with feedback, or answer"],
+      ["x", "Reject the action"],
+      ["d", "Dismiss the thread (asks first)"],
+      ["s", "Snooze"],
+    ],
+  ],
+  [
+    "Anywhere",
+    [
+      ["n", "New thread"],
+      ["?", "This card"],
+    ],
+  ],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <div className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
+        {GROUPS.map(([name, rows]) => (
+          <section key={name}>
+            <h3 className="eyebrow mb-2">{name}</h3>
+            <dl className="flex flex-col gap-1">
+              {rows.map(([key, meaning]) => (
+                <div key={key} className="flex items-baseline gap-3">
+                  <dt className="w-12 shrink-0">
+                    <Key>{key}</Key>
+                  </dt>
+                  <dd className="text-sm">{meaning}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <p className="text-sm text-muted">Keys rest while you type in a field; Ctrl + Enter sends a form.</p>
+      <div className="flex justify-end">
+        <Button onClick={onClose} data-autofocus hint="Esc">
+          Close
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,53 @@
+// The bar on top: where I am, whether I see the truth, and the two things that can be started from anywhere.
+import { useFeedStatus } from "../live/Live";
+import { Button } from "../ui/Button";
+import { Dot } from "../ui/State";
+import { navigate } from "./router";
+
+interface Props {
+  onNew: () => void;
+  onHelp: () => void;
+}
+
+export function Masthead({ onNew, onHelp }: Props) {
+  return (
+    <header className="sticky top-0 z-10 flex h-12 items-center gap-3 border-b border-line bg-paper px-4">
+      <a
+        href="/"
+        className="flex items-center gap-2 rounded font-serif text-lg font-medium tracking-tight"
+        onClick={(event) => {
+          event.preventDefault();
+          navigate({ threadId: undefined, view: "inbox", filter: "" });
+        }}
+      >
+        <img src="/treadle.svg" alt="" width="20" height="20" />
+        Treadle
+      </a>
+      <LiveMark />
+      <div className="ml-auto flex items-center gap-2">
+        <Button look="bare" onClick={onHelp} aria-label="Keyboard help" hint="?" className="max-lg:hidden">
+          Keys
+        </Button>
+        <Button onClick={onNew} hint="n">
+          New thread
+        </Button>
+      </div>
+    </header>
+  );
+}
+
+function LiveMark() {
+  const status = useFeedStatus();
+  const text = status === "live" ? "Live" : status === "lost" ? "Reconnecting" : "Connecting";
+  return (
+    <span
+      role="status"
+      data-live={status}
+      title={status === "live" ? "Changes appear by themselves" : "What you see may be out of date"}
+      className={`flex items-center gap-2 text-xs ${status === "lost" ? "text-madder" : "text-faint"}`}
+    >
+      <Dot tone={status === "live" ? "done" : status === "lost" ? "warn" : "quiet"} />
+      {text}
+    </span>
+  );
+}

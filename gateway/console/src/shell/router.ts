@@ -1,0 +1,83 @@
+// Two pages and a little query string; the History API needs no library for that.
+import { useSyncExternalStore } from "react";
+
+export interface Route {
+  /** Set on /threads/{id}. */
+  threadId: string | undefined;
+  view: "inbox" | "all";
+  /** Value of the state filter in view "all"; "" = any. */
+  filter: string;
+}
+
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) window.addEventListener("popstate", notify);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) window.removeEventListener("popstate", notify);
+  };
+}
+
+function notify(): void {
+  for (const listener of listeners) listener();
+}
+
+export function parse(url: string): Route {
+  const { pathname, searchParams } = new URL(url, "http://console");
+  const match = /^\/threads\/([^/]+)\/?$/.exec(pathname);
+  return {
+    threadId: match?.[1] === undefined ? undefined : decoded(match[1]),
+    view: searchParams.get("view") === "all" ? "all" : "inbox",
+    filter: searchParams.get("state") ?? "",
+  };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export function href({ threadId, view, filter }: Route): string {
+  const path = threadId === undefined ? "/" : `/threads/${encodeURIComponent(threadId)}`;
+  const query = new URLSearchParams();
+  if (view === "all") query.set("view", "all");
+  if (view === "all" && filter !== "") query.set("state", filter);
+  const text = query.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+export function navigate(route: Route, options: { replace?: boolean } = {}): void {
+  const url = href(route);
+  if (options.replace) history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
+  notify();
+}
+
+function current(): string {
+  return location.pathname + location.search;
+}
+
+export function useRoute(): Route {
+  return parse(useSyncExternalStore(subscribe, current));
+}
+
+const WIDE = "(min-width: 1024px)";
+
+/** Whether list and thread stand side by side. */
+export function useWide(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = window.matchMedia(WIDE);
+      media.addEventListener("change", listener);
+      return () => {
+        media.removeEventListener("change", listener);
+      };
+    },
+    () => window.matchMedia(WIDE).matches,
+  );
+}

@@ -1,0 +1,38 @@
+// Explain: what the thread waits for, since when, and what would move it.
+import { useExplanation } from "../api/queries";
+import { Ago } from "../ui/Ago";
+
+const NAMES: Partial<Record<string, string>> = {
+  accept: "approve",
+  redirect_action: "redirect",
+  set_action_proposal: "pick an action",
+  later: "snooze",
+  hand_off: "hand off",
+  accept_review: "accept result",
+};
+
+export function WaitsFor({ id }: { id: string }) {
+  const { data } = useExplanation(id);
+  if (!data?.summary) return null;
+  const moves = [...new Set((data.moves ?? []).map((move) => NAMES[move] ?? move.replaceAll("_", " ")))];
+  return (
+    <section aria-label="Explanation" className="text-sm text-muted">
+      <p className="[overflow-wrap:anywhere]">
+        {data.summary}
+        {data.since_time ? (
+          <>
+            {" "}
+            Since <Ago time={data.since_time} long />.
+          </>
+        ) : null}
+        {data.timer_time ? (
+          <>
+            {" "}
+            By itself <Ago time={data.timer_time} ahead />.
+          </>
+        ) : null}
+      </p>
+      {moves.length > 0 ? <p className="mt-1 text-faint">What would move it: {moves.join(", ")}.</p> : null}
+    </section>
+  );
+}
