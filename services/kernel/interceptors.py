@@ -21,7 +21,8 @@ _QUIET: Final = ("/grpc.health.v1.", "/grpc.reflection.")
 _DEFAULT_DEADLINE: Final = 30.0
 """Seconds for a unary call whose caller set no deadline."""
 
-Handler = grpc.RpcMethodHandler[Any, Any]
+Handler = Any
+"""grpc.RpcMethodHandler; its stub is generic, the class is not."""
 
 
 class Edge(grpc.aio.ServerInterceptor):

@@ -66,7 +66,7 @@ _j = _TABLE.c
 _now = func.now()
 _clock = func.clock_timestamp()
 """The database's clock at this very moment: now() would be the start of the transaction."""
-_LIVE = _j.state.in_(["queued", "leased"])
+_LIVE = or_(_j.state == "queued", _j.state == "leased")
 _HELD = (
     (_j.id == bindparam("job_id"))
     & (_j.state == "leased")

@@ -62,6 +62,8 @@ def compiled(statement: ClauseElement) -> Statement:
     """Compiles a Core statement for asyncpg. Bind parameters are given by name at each run."""
     result = statement.compile(dialect=_DIALECT)
     assert isinstance(result, SQLCompiler)
+    # An IN list is expanded at each run, which is what is saved here: say `== any_(bindparam(…, type_=ARRAY(Text)))`.
+    assert "POSTCOMPILE" not in str(result), "no in_() in a statement that is compiled once"
     return Statement(result)
 
 
@@ -147,8 +149,11 @@ class Database:
     async def transaction(self, *, read_snapshot: bool = False) -> AsyncIterator[Tx]:
         """One transaction, read committed; `read_snapshot`: read-only over one snapshot."""
         with _Translated():
-            async with self._pool.acquire(timeout=10) as raw, raw.transaction(
-                isolation="repeatable_read" if read_snapshot else "read_committed", readonly=read_snapshot
+            async with (
+                self._pool.acquire(timeout=10) as raw,
+                raw.transaction(
+                    isolation="repeatable_read" if read_snapshot else "read_committed", readonly=read_snapshot
+                ),
             ):
                 yield Tx(raw)
 

@@ -1,0 +1,1 @@
+"""Coordination: a coordinator conversation and its parallel workers (design/coordination.md)."""

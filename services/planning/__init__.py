@@ -1,0 +1,1 @@
+"""Planning: objective and plan tree of a conversation, snapshots, branches (design/planning.md)."""

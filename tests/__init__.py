@@ -1,0 +1,1 @@
+"""Tests: unit, integration, contract, e2e, browser, and benchmarks (never part of `make test`)."""

@@ -1,0 +1,1 @@
+"""Hand-written fakes that stand under the same suite as the real thing."""
