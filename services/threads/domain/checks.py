@@ -1,0 +1,60 @@
+"""Checks of what users and agents write: length, NUL, lone surrogates, depth; a refusal names the field
+(PUB22).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from services.kernel.errors import Invalid, TooLarge
+from services.threads.domain import limits
+from services.threads.domain.canonical import Json, JsonObject, canonical_json
+
+
+def check_text(field: str, value: str, longest: int, *, shortest: int = 0) -> str:
+    """Return `value` unchanged, or refuse: lengths are in code points, NUL and surrogates never pass."""
+    if "\x00" in value:
+        raise Invalid("INVALID_TEXT", f"{field} holds a NUL character", field=field)
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise Invalid("INVALID_TEXT", f"{field} holds a lone surrogate", field=field)
+    if len(value) > longest:
+        raise Invalid("TEXT_TOO_LONG", f"{field} is longer than {longest} code points", field=field, limit=longest)
+    if len(value.strip()) < shortest:
+        raise Invalid("TEXT_TOO_SHORT", f"{field} is blank", field=field, limit=shortest)
+    return value
+
+
+def check_object(field: str, value: JsonObject, most: int = limits.JSON_BYTES_MAX) -> JsonObject:
+    """Return `value`, or refuse it: depth, text, finite numbers within 64 bits, canonical size in bytes."""
+    _walk(field, value, 1)
+    size = len(canonical_json(value))
+    if size > most:
+        raise TooLarge("JSON_TOO_LARGE", f"{field} is larger than {most} bytes", field=field, limit=most)
+    return value
+
+
+def refuse_reserved(field: str, value: JsonObject) -> None:
+    """Keys that the event log owns are never taken from a body (section 0.3)."""
+    for key in value:
+        if key in {"from", "to", "trigger"} or key.startswith("_"):
+            raise Invalid("RESERVED_KEY", f"{field} may not carry a reserved key", field=field, key=key)
+
+
+def _walk(field: str, value: Json, depth: int) -> None:
+    if depth > limits.JSON_DEPTH_MAX:
+        most = limits.JSON_DEPTH_MAX
+        raise Invalid("JSON_TOO_DEEP", f"{field} is nested deeper than {most}", field=field, limit=most)
+    if isinstance(value, str):
+        check_text(field, value, limits.JSON_BYTES_MAX)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Invalid("INVALID_NUMBER", f"{field} holds a number that is not finite", field=field)
+    elif isinstance(value, int) and abs(value) > limits.JSON_INT_MAX:
+        raise Invalid("INVALID_NUMBER", f"{field} holds a number outside of 64 bits", field=field)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            check_text(field, key, limits.ITEM_LABEL_MAX)
+            _walk(field, inner, depth + 1)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            _walk(field, inner, depth + 1)

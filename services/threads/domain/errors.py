@@ -1,0 +1,122 @@
+"""What the threads domain refuses, as types with a reason and data (design/style.md, rule 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.kernel.errors import Conflict, EtagMismatch, Invalid, NotAllowed, NotFound
+from services.threads.domain.events import Actor
+from services.threads.domain.states import State
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A line of the decision ledger: who decided what about which proposal, when (section 0.3)."""
+
+    choice: str
+    actor: Actor
+    time: datetime
+    seq: int
+    proposal_id: str | None
+    digest: str | None
+    cited_proposal_id: str | None = None
+
+    def concerns(self, proposal_id: str) -> bool:
+        """True if this line settled that proposal, be it as cited or as finally approved."""
+        return proposal_id in (self.proposal_id, self.cited_proposal_id)
+
+
+class ThreadNotFound(NotFound):
+    """No such thread in the caller's tenant."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__("THREAD_NOT_FOUND", "no such thread", thread_id=thread_id)
+
+
+class InvalidTransition(NotAllowed):
+    """The pair (state, trigger) has no cell in the table."""
+
+    def __init__(self, state: State, trigger: str) -> None:
+        super().__init__("INVALID_TRANSITION", f"{trigger} is not allowed in {state}", state=state, trigger=trigger)
+
+
+class DecisionConflict(Conflict):
+    """Somebody decided first: the metadata tells the loser who, what, when, and the state now (section
+    0.3).
+    """
+
+    def __init__(self, reason: str, state: State, cited: str | None, decided: Decided | None) -> None:
+        super().__init__(reason, _told(reason, decided), state=state, cited_proposal_id=cited, **_who(decided))
+        self.state = state
+        self.cited = cited
+        self.decided = decided
+
+    def settled_by(self, decided: Decided) -> DecisionConflict:
+        """The same refusal with the line of the ledger that settled the cited proposal."""
+        return DecisionConflict("ALREADY_DECIDED", self.state, self.cited, decided)
+
+
+class StaleEtag(EtagMismatch):
+    """The thread moved on since the caller read it."""
+
+    def __init__(self, etag: str, state: State, decided: Decided | None) -> None:
+        super().__init__(
+            "ETAG_MISMATCH",
+            "the thread has changed since it was read",
+            etag=etag,
+            state=state,
+            **_who(decided),
+        )
+
+
+class NoProposal(NotAllowed):
+    """A cleared or empty proposal means that there is no action (section 0.8)."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__("NO_PROPOSAL", "there is no action to decide on", state=state)
+
+
+class ProposalNotCited(Invalid):
+    """Who approves must say what: `proposal_id` and `proposal_digest` (section 0.3)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "PROPOSAL_NOT_CITED",
+            "approving an action needs proposal_id and proposal_digest",
+            field="proposal_id",
+        )
+
+
+class NotExecutable(NotAllowed):
+    """A suggestion or an improvised plan names no registered action, so that nothing could run."""
+
+    def __init__(self, state: State, kind: str) -> None:
+        super().__init__("NOT_EXECUTABLE", f"a proposal of kind {kind} runs nothing", state=state, kind=kind)
+
+
+class AlreadyTerminal(NotAllowed):
+    """Terminal is absorbing (I3)."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__("THREAD_IS_TERMINAL", f"the thread is {state}", state=state)
+
+
+def _told(reason: str, decided: Decided | None) -> str:
+    if reason == "DIGEST_MISMATCH":
+        return "the proposal is not the one that was read"
+    if decided is None:
+        return "the proposal does not stand any more"
+    return f"already decided: {decided.choice} by {decided.actor.kind} {decided.actor.subject}"
+
+
+def _who(decided: Decided | None) -> dict[str, object]:
+    if decided is None:
+        return {}
+    return {
+        "decision": decided.choice,
+        "decided_by": decided.actor.subject,
+        "decided_by_kind": decided.actor.kind,
+        "decided_at": decided.time.isoformat(),
+        "decided_proposal_id": decided.proposal_id,
+    }
