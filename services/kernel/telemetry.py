@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Final, Literal, cast
+from typing import Final, Literal, TextIO, cast
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
@@ -27,9 +27,12 @@ DUTY_FAILURES: Final = Counter("treadle_duty_failures", "Failures of background 
 
 
 def configure_logging(
-    level: Literal["debug", "info", "warning", "error"] = "info", form: Literal["json", "console"] = "json"
+    level: Literal["debug", "info", "warning", "error"] = "info",
+    form: Literal["json", "console"] = "json",
+    stream: TextIO | None = None,
 ) -> None:
-    """Sets structlog up, and lets the standard library's loggers flow through it. Idempotent."""
+    """Sets structlog up, and lets the standard library's loggers flow through it. `stream`: stderr unless given."""
+    out = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -40,16 +43,16 @@ def configure_logging(
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=out.isatty())
     )
     threshold = getattr(logging, level.upper())
     structlog.configure(
         processors=[*shared, structlog.processors.format_exc_info, renderer] if form == "json" else [*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(out)
     formatter = structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer)
     handler.setFormatter(formatter)
     root = logging.getLogger()

@@ -8,4 +8,5 @@ from services.kernel.settings import ServiceSettings
 class PlanningSettings(ServiceSettings):
     """What the planning service reads beyond the common settings."""
 
+    listen: str = "127.0.0.1:9103"
     planning_database_url: str = "postgresql://treadle@127.0.0.1:5432/planning"

@@ -1,0 +1,63 @@
+"""Every deployable in this process, each built by its own build(), talking over gRPC on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from gateway.main import build as build_gateway
+from gateway.settings import GatewaySettings
+from services.coordination.main import build as build_coordination
+from services.coordination.settings import CoordinationSettings
+from services.engines import Engines
+from services.kernel.lifecycle import Bound, Build, Lifecycle
+from services.kernel.migrations import migrate
+from services.kernel.settings import CommonSettings, load
+from services.planning.main import build as build_planning
+from services.planning.settings import PlanningSettings
+from services.runner.main import build as build_runner
+from services.runner.settings import RunnerSettings
+from services.streaming.main import build as build_streaming
+from services.streaming.settings import StreamingSettings
+from services.threads.main import build as build_threads
+from services.threads.settings import ThreadsSettings
+
+_LOOPBACK = "127.0.0.1:0"
+SERVICES = ("threads", "coordination", "planning", "streaming")
+
+
+async def migrate_all(engines: Engines) -> None:
+    """Brings the four databases to the newest schema."""
+    await asyncio.gather(*(migrate(engines.database_url(name), f"services.{name}.migrations") for name in SERVICES))
+
+
+async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: AsyncExitStack) -> str:
+    """Builds services, runner and gateway in the order of their dependence; answers the gateway's address.
+    Leaving the stack drains and stops them in reverse: the gateway first. Settings come from the environment, but for
+    addresses and URLs, which are those of this process."""
+    shared = {"listen": _LOOPBACK, "nats_url": engines.nats_url}
+
+    async def host(name: str, build: Build[CommonSettings], settings: CommonSettings) -> Bound:
+        life = await stack.enter_async_context(Lifecycle(name, settings.drain_seconds))
+        return await build(settings, life)
+
+    def urls(name: str) -> dict[str, str]:
+        return {**shared, f"{name}_database_url": engines.database_url(name)}
+
+    threads = await host("threads", build_threads, load(ThreadsSettings, **urls("threads")))
+    await host("coordination", build_coordination, load(CoordinationSettings, **urls("coordination")))
+    await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
+    streaming = await host("streaming", build_streaming, load(StreamingSettings, **urls("streaming")))
+    await host("runner", build_runner, load(RunnerSettings, threads_target=threads.address, home=home))
+    gateway = await host(
+        "gateway",
+        build_gateway,
+        load(
+            GatewaySettings,
+            gateway_listen=gateway_listen,
+            threads_target=threads.address,
+            streaming_target=streaming.address,
+        ),
+    )
+    return gateway.address
