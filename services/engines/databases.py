@@ -12,10 +12,7 @@ async def ensure_databases(admin_url: str, password: str, names: tuple[str, ...]
     try:
         if not await connection.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", ROLE):
             await connection.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{password}'")
-        have = {
-            row[0]
-            for row in await connection.fetch("SELECT datname FROM pg_database WHERE NOT datistemplate")
-        }
+        have = {row[0] for row in await connection.fetch("SELECT datname FROM pg_database WHERE NOT datistemplate")}
         for name in names:
             if name not in have:
                 quoted = name.replace('"', '""')

@@ -33,9 +33,7 @@ class HomeFull(EngineError):
     def __init__(self, home: Path, needed: int = 0, free: int = 0) -> None:
         self.home, self.needed, self.free = home, needed, free
         detail = f": {free >> 20} MiB are free, {needed >> 20} MiB are needed" if needed else ""
-        super().__init__(
-            f"The disk of the data folder {home} is full{detail}. Free some space and start again."
-        )
+        super().__init__(f"The disk of the data folder {home} is full{detail}. Free some space and start again.")
 
 
 class HomeNotUsable(EngineError):
@@ -51,9 +49,7 @@ class SecretMissing(EngineError):
 
     def __init__(self, home: Path, name: str) -> None:
         self.home = home
-        super().__init__(
-            f"{home} holds a database but its secret {name} is gone. Restore the file from a backup."
-        )
+        super().__init__(f"{home} holds a database but its secret {name} is gone. Restore the file from a backup.")
 
 
 class BinaryNotFound(EngineError):
@@ -85,9 +81,7 @@ class OrphanStays(EngineError):
     def __init__(self, engine: str, folder: Path, pids: tuple[int, ...]) -> None:
         self.engine, self.folder, self.pids = engine, folder, pids
         listed = ", ".join(str(pid) for pid in pids)
-        super().__init__(
-            f"{engine} of an earlier run still uses {folder} and does not stop (process {listed})."
-        )
+        super().__init__(f"{engine} of an earlier run still uses {folder} and does not stop (process {listed}).")
 
 
 class EngineNotStarted(EngineError):

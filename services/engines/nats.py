@@ -1,20 +1,17 @@
 """nats-server as an engine: JetStream on file, a token for whoever connects, loopback only."""
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import time
 from pathlib import Path
 
-import nats
-from nats.errors import Error as NatsError
-
 from services.engines import orphans, ports
 from services.engines.child import Child, ChildPlan, clean_environment
 from services.engines.errors import EngineNotStarted, HomeFull
 from services.engines.home import require_room
+from services.engines.nats_probe import jetstream_answers
 from services.engines.place import Place
 from services.engines.private_files import make_private_folder, secret, write_private
 from services.engines.settings import EngineSettings
@@ -92,6 +89,7 @@ class Nats:
             cwd=self._folder,
             account=self._place.account,
             log=self._log,
+            log_owner=self._place.owner,
             death_signal=signal.SIGTERM,
             ladder=_LADDER,
             environment=clean_environment() | {"GOMEMLIMIT": "128MiB"},
@@ -102,7 +100,7 @@ class Nats:
         while time.monotonic() < end:
             if child.exit_code is not None:
                 raise self._failure(child, f"it ended with {child.exit_code}")
-            if await _listens(self.port) and await _answers(self.url):
+            if await jetstream_answers(self.port, self._token):
                 return
             await asyncio.sleep(_POLL_SECONDS)
         raise self._failure(child, f"it was not ready within {self._settings.start_seconds:g} s")
@@ -112,33 +110,3 @@ class Nats:
         if os.strerror(28).lower() in tail:
             return HomeFull(self._place.home)
         return EngineNotStarted("nats-server", self._log, detail, tail)
-
-
-async def _listens(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection(ports.LOOPBACK, port)
-    except OSError:
-        return False
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-    return True
-
-
-async def _answers(url: str) -> bool:
-    """Whether a client with our token is let in and finds JetStream on: it is our server and it is up."""
-
-    async def quiet(_: Exception) -> None:
-        """The answer is the return value; the client would print it as well."""
-
-    try:
-        client = await nats.connect(url, allow_reconnect=False, connect_timeout=2, error_cb=quiet)
-    except (NatsError, OSError, TimeoutError):
-        return False
-    try:
-        await client.jetstream().account_info()
-    except (NatsError, TimeoutError):
-        return False
-    finally:
-        await client.close()
-    return True

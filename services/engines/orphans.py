@@ -28,11 +28,7 @@ def at_work(program: str, folders: tuple[Path, ...], account: Account) -> list[p
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if (
-                process.name() == program
-                and process.uids().effective == account.uid
-                and process.cwd() in wanted
-            ):
+            if process.name() == program and process.uids().effective == account.uid and process.cwd() in wanted:
                 found.append(process)
     return found
 
@@ -52,9 +48,7 @@ async def clear(program: str, folders: tuple[Path, ...], account: Account, ladde
         for process in left:
             with contextlib.suppress(psutil.Error):
                 if sign is signal.SIGKILL or process.ppid() not in pids:
-                    _log.warning(
-                        "stopping %s (process %d) that an earlier run left behind", program, process.pid
-                    )
+                    _log.warning("stopping %s (process %d) that an earlier run left behind", program, process.pid)
                     process.send_signal(sign)
                     signalled.add(process.pid)
         if await _gone(program, folders, account, seconds):

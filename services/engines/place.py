@@ -45,9 +45,7 @@ def find_place(home: Path, account_name: str | None) -> Place:
     account = choose_account(account_name, (_owner_of(data / "postgres"), found.st_uid))
     if not (home / _POINTER).exists() and not _opened(home, account):
         if (home / "postgres").exists():
-            raise HomeNotUsable(
-                home, f"its database belongs to user id {account.uid}, which cannot reach it there"
-            )
+            raise HomeNotUsable(home, f"its database belongs to user id {account.uid}, which cannot reach it there")
         data = shared_root() / _name(home)
         data.mkdir(mode=0o711, exist_ok=True)
         data.chmod(0o711)

@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -19,7 +20,7 @@ from services.engines.errors import EngineNotStarted, HomeFull
 from services.engines.home import require_room
 from services.engines.place import Place
 from services.engines.postgres_options import initdb_options, server_options
-from services.engines.private_files import make_private_folder, secret, sync_folder, write_private
+from services.engines.private_files import give, secret, sync_folder, write_private
 from services.engines.settings import EngineSettings
 from services.engines.sockets import socket_folder
 
@@ -28,6 +29,7 @@ _LADDER = ((signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
 _POLL_SECONDS = 0.004
 _ROOM_NEW = 192 << 20
 _ROOM_AGAIN = 32 << 20
+_DRAFT = "postgres.new-"
 
 
 class Postgres:
@@ -40,7 +42,6 @@ class Postgres:
     ) -> None:
         self._place, self._binaries, self._settings = place, binaries, settings
         self._data = place.data / "postgres"
-        self._draft = place.data / "postgres.new"
         self._log = place.logs / "postgres.log"
         made = self._data.exists()
         self._password = secret(place.home, "postgres", place.owner, must_exist=made)
@@ -52,7 +53,7 @@ class Postgres:
     async def start(self) -> Child:
         """A server that takes connections and has every database. Raises EngineError."""
         account = self._place.account
-        await orphans.clear("postgres", (self._data, self._draft), account, _LADDER)
+        await orphans.clear("postgres", (self._data,), account, _LADDER)
         if self._data.exists():
             require_room(self._place.home, self._place.data, _ROOM_AGAIN)
         else:
@@ -81,19 +82,23 @@ class Postgres:
         return f"postgresql://{user}:{password}@/{quote(database)}?host={host}&port={self.port}"
 
     async def _make(self) -> None:
-        """A new data folder, complete or absent: made beside its place, then renamed."""
+        """A new data folder, complete or absent: made beside its place, then renamed.
+
+        Under a new name each time, because an initdb that outlived its supervisor may still be clearing up its own.
+        """
         account = (self._place.account.uid, self._place.account.gid)
-        if self._draft.exists():
-            shutil.rmtree(self._draft)
-        make_private_folder(self._draft, account)
+        for left in self._place.data.glob(f"{_DRAFT}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=self._place.data))
+        give(draft, account)
         password_file = self._place.data / "postgres.pw"
         write_private(password_file, self._admin_password, account)
         try:
-            options = initdb_options(self._draft, password_file, self._binaries.major)
+            options = initdb_options(draft, password_file, self._binaries.major)
             await self._run_to_end((str(self._binaries.initdb), *options))
         finally:
             password_file.unlink(missing_ok=True)
-        self._draft.rename(self._data)
+        draft.rename(self._data)
         sync_folder(self._place.data)
 
     async def _run_to_end(self, command: tuple[str, ...]) -> None:
@@ -102,9 +107,7 @@ class Postgres:
             code = await asyncio.wait_for(child.wait(), self._settings.start_seconds)
         except TimeoutError:
             await child.stop()
-            raise self._failure(
-                child, f"initdb took longer than {self._settings.start_seconds:g} s"
-            ) from None
+            raise self._failure(child, f"initdb took longer than {self._settings.start_seconds:g} s") from None
         except BaseException:
             await child.stop()
             raise
@@ -150,6 +153,7 @@ class Postgres:
             cwd=self._place.data,
             account=self._place.account,
             log=self._log,
+            log_owner=self._place.owner,
             death_signal=death_signal,
             ladder=_LADDER,
             environment=clean_environment(),
