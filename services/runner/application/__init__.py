@@ -1,0 +1,1 @@
+"""How a runner works: claim, hold the lease, do, report, drain."""

@@ -1,0 +1,98 @@
+"""The claim loop: takes as many jobs as there is room for, and stops taking when told (drain)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from services.kernel import telemetry
+from services.kernel.errors import DeadlineExceeded, Refusal, Unavailable
+from services.kernel.ids import NewId
+from services.runner.application.backoff import MOST_SECONDS, delays
+from services.runner.application.job_run import JobRun
+from services.runner.application.ports import Jobs, LeasedJob
+
+_log = telemetry.get_logger("runner.claiming")
+
+
+class Claiming:
+    """Claims for one service. `run()` is a duty; `drain()` ends it within its grace."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        open_run: Callable[[LeasedJob], JobRun],
+        new_id: NewId,
+        *,
+        most: int,
+        wait: float,
+    ) -> None:
+        """`most`: jobs at a time; `wait`: seconds of one long-poll."""
+        self._jobs = jobs
+        self._open_run = open_run
+        self._new_id = new_id
+        self._most = most
+        self._wait = wait
+        self._running: dict[asyncio.Task[None], JobRun] = {}
+        self._draining = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until the drain."""
+        while not self._draining.is_set():
+            await self._unless_draining(self._claim_and_launch())
+
+    async def drain(self, grace: float) -> None:
+        """No claim from now on; what runs may end within `grace` seconds, then it is stopped and reported so.
+
+        A claim that was answered just now and not heard comes back to the queue when its lease ends.
+        """
+        self._draining.set()
+        if self._running:
+            await asyncio.wait(self._running, timeout=grace)
+        for run in self._running.values():
+            run.drain()
+        if self._running:
+            await asyncio.wait(self._running)
+
+    async def _claim_and_launch(self) -> None:
+        while len(self._running) >= self._most:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+        for job in await self._claim(self._most - len(self._running)):
+            run = self._open_run(job)
+            task = asyncio.create_task(run.run(), name=f"job.{job.id}")
+            self._running[task] = run
+            task.add_done_callback(self._ended)
+
+    async def _claim(self, limit: int) -> Sequence[LeasedJob]:
+        """One claim, asked again under the same claim_id while the answer may have been lost on the way."""
+        claim_id = self._new_id("clm")
+        for delay in delays():
+            try:
+                return await self._jobs.claim(claim_id, limit, self._wait)
+            except (Unavailable, DeadlineExceeded) as refusal:
+                _log.warning("claim.not_heard", claim_id=claim_id, reason=refusal.reason, again_in=delay)
+                await asyncio.sleep(delay)
+            except Refusal as refusal:
+                _log.error("claim.refused", reason=refusal.reason, message=refusal.message)
+                await asyncio.sleep(MOST_SECONDS)
+                return []
+        raise AssertionError("delays() does not end")
+
+    async def _unless_draining(self, step: Coroutine[Any, Any, None]) -> None:
+        """Runs the step; a drain cuts it short."""
+        stepping = asyncio.create_task(step)
+        draining = asyncio.create_task(self._draining.wait())
+        try:
+            await asyncio.wait({stepping, draining}, return_when=asyncio.FIRST_COMPLETED)
+            if stepping.done():
+                stepping.result()
+        finally:
+            for task in (stepping, draining):
+                task.cancel()
+            await asyncio.gather(stepping, draining, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._running[task]
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("job.bug", task=task.get_name(), exc_info=task.exception())

@@ -1,0 +1,1 @@
+"""What a runner is given and what it answers, as frozen values."""

@@ -1,0 +1,86 @@
+"""The runner's composition root: names every concrete class, reads top to bottom."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import timedelta
+from typing import Final
+
+import grpc
+
+from services.kernel.clock import SystemClock
+from services.kernel.grpc_client import Authorize, open_channel
+from services.kernel.ids import new_id
+from services.kernel.lifecycle import Bound, Lifecycle
+from services.kernel.principal import Authenticator, Principal
+from services.runner.actions.catalogue import Catalogue
+from services.runner.actions.file_append import FileAppend
+from services.runner.actions.files_folder import FilesFolder
+from services.runner.actions.hosts import AllowedHosts
+from services.runner.actions.http_request import HttpRequest
+from services.runner.actions.shell import Shell
+from services.runner.actions.task_create import TaskCreate
+from services.runner.adapters.payload import JsonCodec
+from services.runner.adapters.threads_jobs import ThreadsJobs
+from services.runner.application.claiming import Claiming
+from services.runner.application.job_run import JobRun, Timing
+from services.runner.application.ports import LeasedJob, Provider
+from services.runner.application.work import Work
+from services.runner.providers.scripted import Scripted
+from services.runner.settings import RunnerSettings
+
+_TOKEN_LIFETIME: Final = timedelta(minutes=5)
+
+
+async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
+    """A runner for the threads service. It listens nowhere: its address is the service that it works for."""
+    runner_id = settings.runner_id or f"{platform.node()[:96]}-{os.getpid()}"
+    channel: grpc.aio.Channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
+    life.push(channel.close)
+    jobs = ThreadsJobs(channel, runner_id)
+
+    folder = FilesFolder(settings.files_folder)
+    actions = Catalogue(
+        [
+            FileAppend(folder),
+            TaskCreate(folder),
+            HttpRequest(AllowedHosts.parse(settings.http_allow), settings.http_timeout_seconds),
+            Shell(settings.files_folder, enabled=settings.shell, timeout=settings.shell_timeout_seconds),
+        ]
+    )
+    work = Work(JsonCodec(), _provider(settings), actions)
+    timing = Timing(
+        heartbeat=settings.heartbeat_seconds,
+        lease=settings.lease_seconds,
+        stop=settings.drain_seconds / 4,
+        report=settings.drain_seconds * 2,
+    )
+
+    def open_run(job: LeasedJob) -> JobRun:
+        return JobRun(jobs, work, job, timing)
+
+    claiming = Claiming(jobs, open_run, new_id, most=settings.runner_concurrency, wait=settings.runner_wait_seconds)
+    life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
+    life.spawn("claiming", claiming.run)
+    return Bound("runner", settings.threads_target)
+
+
+def _provider(settings: RunnerSettings) -> Provider:
+    match settings.provider:
+        case "scripted":
+            return Scripted()
+
+
+def _authorize(settings: RunnerSettings, runner_id: str) -> Authorize | None:
+    """With a secret configured the runner shows a short-lived token of its own on every call."""
+    if settings.auth_secret is None:
+        return None
+    authenticator = Authenticator(settings.secret(), SystemClock())
+    runner = Principal("default", f"runner:{runner_id}", "service", frozenset({"runner"}))
+
+    def bearer() -> str | None:
+        token = authenticator.mint(runner, _TOKEN_LIFETIME)
+        return None if token is None else f"Bearer {token}"
+
+    return bearer

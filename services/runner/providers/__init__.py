@@ -1,0 +1,1 @@
+"""Where guesses come from. Each provider answers the port `application.ports.Provider`."""

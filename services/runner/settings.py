@@ -1,0 +1,59 @@
+"""The runner's settings (environment, prefix TREADLE_). Every one has a safe default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
+
+from services.kernel.settings import CommonSettings
+from services.runner.actions.hosts import AllowedHosts
+
+
+class RunnerSettings(CommonSettings):
+    """What `python -m services.runner` reads."""
+
+    threads_target: str = "127.0.0.1:9101"
+    """The threads service's gRPC address."""
+    runner_id: str = Field(default="", max_length=128)
+    """This runner's own name; empty: made from host name and process id."""
+    runner_concurrency: int = Field(default=4, ge=1, le=32)
+    """Jobs at a time."""
+    runner_wait_seconds: float = Field(default=20.0, gt=0, le=60)
+    """How long one claim waits for work."""
+    drain_seconds: float = Field(default=30.0, gt=0, le=300)
+    """Half of it for work to end by itself, the rest for stopping and reporting it."""
+    heartbeat_seconds: float = Field(default=5.0, gt=0, le=60)
+    lease_seconds: float = Field(default=15.0, gt=0, le=300)
+    """What the service gives for each heartbeat; a runner that is not answered for so long stops its work."""
+
+    provider: Literal["scripted"] = "scripted"
+    """Where guesses come from."""
+    home: Path = Path("~/.treadle")
+    """The data folder (TREADLE_HOME)."""
+    files: Path | None = None
+    """The folder that file actions write to; unset: `files` in the data folder."""
+    http_allow: Annotated[tuple[str, ...], NoDecode] = ("loopback",)
+    """Hosts that http_request may reach: words separated by commas or spaces (services/runner/actions/hosts.py)."""
+    http_timeout_seconds: float = Field(default=30.0, gt=0, le=600)
+    shell: bool = False
+    """Whether the action `shell` may run."""
+    shell_timeout_seconds: float = Field(default=60.0, gt=0, le=600)
+
+    @field_validator("http_allow", mode="before")
+    @classmethod
+    def _words(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+    @field_validator("http_allow")
+    @classmethod
+    def _known_words(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        AllowedHosts.parse(words)
+        return words
+
+    @property
+    def files_folder(self) -> Path:
+        """The folder that file actions write to."""
+        return (self.files or self.home / "files").expanduser()
