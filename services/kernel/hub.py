@@ -90,7 +90,7 @@ class Hub:
     def prime(self, position: Position, *, complete: bool) -> None:
         """The ring begins after `position`. `complete`: a reader that has nothing may begin there too,
         because nothing older is stored. Call it before the first publish."""
-        if self.ring.generation != position.generation:
+        if self.ring.generation not in (0, position.generation):
             self.cut_all("generation")
         self.ring.restart(position, complete)
 
