@@ -14,9 +14,9 @@ export class Problem extends Error {
     this.name = "Problem";
   }
 
-  /** Nothing is known to have happened: the same request, with the same key, may be sent again. */
+  /** The same request, with the same key, may be sent again: it was put off, or its fate is not known. */
   get retryable(): boolean {
-    return this.status === 0 || this.status >= 500;
+    return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 
   /** Somebody else was first, or the matter moved on. */

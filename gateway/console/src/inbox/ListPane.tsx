@@ -31,7 +31,7 @@ export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Pro
   return (
     <section aria-label={route.view === "all" ? "All threads" : "Inbox"}>
       <div className="sticky top-0 z-[1] border-b border-line bg-paper max-lg:top-12">
-        <nav aria-label="Lists" className="flex items-center gap-1 px-3 py-2">
+        <nav aria-label="Lists" className="flex items-center gap-5 px-4">
           <Tab route={route} view="inbox" count={waiting}>
             Inbox
           </Tab>
@@ -108,7 +108,7 @@ function Tab({ route, view, count = 0, children }: TabProps) {
         event.preventDefault();
         navigate(target);
       }}
-      className="flex min-h-8 items-center gap-2 rounded-md px-2 text-sm font-medium text-muted hover:text-ink aria-[current]:text-ink aria-[current]:underline aria-[current]:decoration-indigo aria-[current]:decoration-2 aria-[current]:underline-offset-8"
+      className="-mb-px flex h-10 items-center gap-2 border-b-2 border-transparent text-sm font-medium text-muted -outline-offset-2 hover:text-ink aria-[current]:border-indigo aria-[current]:text-ink"
     >
       {children}
       {count > 0 ? (

@@ -31,14 +31,14 @@ export function Row({ thread, href, current, onOpen, onFocus }: Props) {
         className="relative block px-4 py-3 -outline-offset-2 hover:bg-sunk aria-[current]:bg-sunk focus-visible:-outline-offset-2"
       >
         {current ? <span aria-hidden className="absolute inset-y-0 left-0 w-0.5 bg-indigo" /> : null}
-        <span className="flex items-baseline gap-2">
-          <Dot tone={tone} className="translate-y-px" />
+        <span className="flex items-start gap-2">
+          <Dot tone={tone} className="mt-2" />
           <span className="line-clamp-2 min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">
             {visible(thread.title)}
           </span>
           <Ago
             time={thread.latest_activity ?? thread.update_time ?? thread.create_time}
-            className="text-xs text-faint"
+            className="pt-0.5 text-xs text-faint"
           />
         </span>
         <span className="mt-1 flex items-center gap-2 pl-4">
@@ -56,6 +56,7 @@ export function Row({ thread, href, current, onOpen, onFocus }: Props) {
 function askOf(thread: Thread): string {
   const action = proposalOf(thread);
   if (thread.state === "awaiting_confirmation" && action) return visible(action.plan_summary || action.name);
+  if (thread.state === "done" && action) return visible(action.plan_summary || action.name);
   if (thread.question) return visible(thread.question);
   if (thread.state === "awaiting_redirect" && thread.failure_context?.code) {
     return `Failed: ${thread.failure_context.code.replaceAll("_", " ")}`;

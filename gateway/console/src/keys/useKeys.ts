@@ -20,6 +20,11 @@ function onKeyDown(event: KeyboardEvent): void {
   const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = event;
   const target = focusOf(event.target);
   const stroke = { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented, target };
+  if (key === "Escape" && target.editable && !defaultPrevented) {
+    // Out of the field, back to the keys; a form that closes on Escape has done so by now.
+    (event.target as HTMLElement).blur();
+    return;
+  }
   const meant = meaning(stroke);
   if (meant === undefined) return;
   const action = resolve(

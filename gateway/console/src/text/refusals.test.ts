@@ -14,9 +14,10 @@ describe("refusal", () => {
         detail: "already decided",
         reason: "ALREADY_DECIDED",
         metadata: {
-          decided_by: "user:ana",
-          decision: "execute",
-          decided_time: "2026-03-10T12:00:00Z",
+          decided_by: "ana",
+          decided_by_kind: "user",
+          decision: "approve",
+          decided_at: "2026-03-10T12:00:00+00:00",
           state: "executing",
         },
       }),
@@ -32,19 +33,22 @@ describe("refusal", () => {
     const problem = problemOf(
       409,
       "",
-      document({ metadata: { decided_by: "agent:pi-3", decision: "redirected" } }),
+      document({ metadata: { decided_by: "pi-3", decided_by_kind: "agent", decision: "redirect" } }),
     );
     expect(refusal(problem, "accept").winner?.who).toBe("pi-3 (agent)");
   });
 
-  it("says that the proposal changed", () => {
-    const problem = problemOf(
-      409,
-      "",
-      document({ reason: "PROPOSAL_CHANGED", metadata: { state: "awaiting_confirmation" } }),
-    );
-    expect(refusal(problem, "accept").title).toBe("The proposal changed");
-  });
+  it.each(["PROPOSAL_CHANGED", "PROPOSAL_SUPERSEDED", "DIGEST_MISMATCH"])(
+    "says that the proposal changed: %s",
+    (reason) => {
+      const problem = problemOf(
+        409,
+        "",
+        document({ reason, metadata: { state: "awaiting_confirmation", decided_by: "ana" } }),
+      );
+      expect(refusal(problem, "accept").title).toBe("The proposal changed");
+    },
+  );
 
   it("says what is wrong with the field", () => {
     const problem = problemOf(
@@ -55,11 +59,11 @@ describe("refusal", () => {
     expect(refusal(problem, "edit").detail).toBe("parameters.path: must be text");
   });
 
-  it.each([0, 500, 503, 504])("offers the same request again after %i", (status) => {
+  it.each([0, 429, 500, 503, 504])("offers the same request again after %i", (status) => {
     expect(refusal(problemOf(status, "", "no json"), "accept").retryable).toBe(true);
   });
 
-  it.each([400, 403, 404, 409, 412, 429])("does not after %i", (status) => {
+  it.each([400, 403, 404, 409, 412])("does not after %i", (status) => {
     expect(refusal(problemOf(status, "", ""), "accept").retryable).toBe(false);
   });
 });

@@ -25,39 +25,40 @@ const TRIED: Record<Verb, string> = {
   later: "snooze",
 };
 
-/** Past tense of a decision as the services name it: a trigger, or the verb of the call. */
+/** Past tense of a decision as the ledger names it (design/threads.md §0.3). */
 const DECIDED: Partial<Record<string, string>> = {
-  execute: "approved",
-  accept: "approved",
-  confirmed: "confirmed",
-  edited: "edited",
+  approve: "approved",
+  confirm: "confirmed",
   edit: "edited",
-  provided: "answered",
   provide: "answered",
-  redirected: "redirected",
   redirect: "redirected",
-  redirect_action: "redirected",
-  rejected: "rejected",
   reject: "rejected",
-  dismissed_by_user: "dismissed",
   dismiss: "dismissed",
-  review_accepted: "accepted",
+  pick: "picked another action for",
+  accept_review: "accepted the result of",
   hand_off: "handed off",
-  action_picked: "changed",
-  timeout: "timed out",
+  cleanup: "cleaned up",
 };
+
+/** Reasons that mean: the cited proposal is not the one that stands, and nobody decided on it. */
+const CHANGED = new Set(["PROPOSAL_CHANGED", "PROPOSAL_SUPERSEDED", "DIGEST_MISMATCH"]);
 
 export function refusal(problem: Problem, verb: Verb | undefined): Refusal {
   const tried = verb ? TRIED[verb] : "decision";
   const state = problem.state ? wordsOf(problem.state as ThreadState).label.toLowerCase() : undefined;
   const base = { retryable: problem.retryable, ...(state ? { state } : {}) };
   if (!problem.conflict) {
-    const title = problem.retryable ? `Your ${tried} may not have arrived` : problem.title;
+    const title =
+      problem.status === 429
+        ? "Too many requests at once"
+        : unknown(problem)
+          ? `Your ${tried} may not have arrived`
+          : `Your ${tried} was refused`;
     const field = problem.metadata["field"];
     const detail = problem.detail || problem.title;
     return { ...base, title, detail: field && !detail.includes(field) ? `${field}: ${detail}` : detail };
   }
-  const winner = winnerOf(problem);
+  const winner = CHANGED.has(problem.reason) ? undefined : winnerOf(problem);
   if (winner) {
     return {
       ...base,
@@ -66,7 +67,7 @@ export function refusal(problem: Problem, verb: Verb | undefined): Refusal {
       winner,
     };
   }
-  if (problem.reason === "PROPOSAL_CHANGED") {
+  if (CHANGED.has(problem.reason)) {
     return {
       ...base,
       title: "The proposal changed",
@@ -80,21 +81,19 @@ export function refusal(problem: Problem, verb: Verb | undefined): Refusal {
   };
 }
 
-function winnerOf({ metadata }: Problem): Refusal["winner"] {
-  const who = metadata["decided_by"];
-  if (!who) return undefined;
-  const decision = metadata["decision"] ?? "";
-  return {
-    who: personOf(who),
-    what: DECIDED[decision] ?? (decision ? plainName(decision).toLowerCase() : "decided"),
-    at: instant(metadata["decided_time"]),
-  };
+/** Whether it took effect is not known: no answer, or a fault behind the gateway. */
+function unknown({ status }: Problem): boolean {
+  return status === 0 || status >= 500;
 }
 
-/** Actors travel as `kind:subject`; people are called by their subject. */
-function personOf(actor: string): string {
-  const [kind, ...rest] = actor.split(":");
-  const subject = rest.join(":");
-  if (subject === "") return actor;
-  return kind === "user" ? subject : `${subject} (${plainName(kind ?? "").toLowerCase()})`;
+function winnerOf({ metadata }: Problem): Refusal["winner"] {
+  const by = metadata["decided_by"];
+  if (!by) return undefined;
+  const kind = metadata["decided_by_kind"];
+  const decision = metadata["decision"] ?? "";
+  return {
+    who: kind === undefined || kind === "user" ? by : `${by} (${plainName(kind).toLowerCase()})`,
+    what: DECIDED[decision] ?? `decided (${plainName(decision).toLowerCase()}) on`,
+    at: instant(metadata["decided_at"] ?? metadata["decided_time"]),
+  };
 }

@@ -74,8 +74,8 @@ function transition(data: Record<string, Json>): Sentence {
   const [text, tone] = known ?? [plainName(trigger || "moved").toLowerCase(), "quiet"];
   const quote = string(data["feedback"]) || string(data["redirect_feedback"]) || string(data["text"]);
   const to = string(data["to"]);
-  const moved =
-    to !== "" && to !== data["from"] ? ` → ${wordsOf(to as ThreadState).label.toLowerCase()}` : "";
+  const label = wordsOf(to as ThreadState).label.toLowerCase();
+  const moved = to === "" || to === data["from"] || text.startsWith(label) ? "" : ` → ${label}`;
   return quoted(text + moved, quote, tone);
 }
 
@@ -116,6 +116,5 @@ function inner(value: Json | undefined, ...fields: string[]): string {
 export function actorName(actor: ThreadEvent["actor"]): string {
   if (!actor) return "treadle";
   if (actor.kind === "fsm_engine") return "treadle";
-  if (actor.kind === "service") return actor.subject ?? "runner";
-  return actor.subject ?? actor.kind ?? "somebody";
+  return actor.subject || (actor.kind === "service" ? "runner" : (actor.kind ?? "somebody"));
 }

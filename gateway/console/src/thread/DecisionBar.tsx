@@ -21,10 +21,15 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
   const busy = pending !== undefined;
   const redirect = has("redirect_action") ? "redirect_action" : has("redirect") ? "redirect" : undefined;
   return (
-    <div role="group" aria-label="Decide" className="flex flex-wrap items-center gap-2">
+    <div
+      role="group"
+      aria-label="Decide"
+      className="sticky bottom-0 -mb-5 flex flex-wrap items-center gap-2 rounded-b-xl bg-raised pb-5 pt-2 max-lg:-mb-4 max-lg:pb-4 max-sm:grid max-sm:grid-cols-3"
+    >
       {has("accept") ? (
         <Button
           look="primary"
+          className="max-sm:col-span-3"
           hint="a"
           disabled={busy || !settled}
           onClick={() => {
@@ -48,6 +53,7 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
       {redirect ? (
         <Button
           look={has("accept") ? "plain" : "primary"}
+          className={has("accept") ? "" : "max-sm:col-span-3"}
           hint="r"
           disabled={busy}
           onClick={() => {
@@ -68,7 +74,7 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
           Reject
         </Button>
       ) : null}
-      <span className="flex gap-2 lg:ml-auto">
+      <span className="flex gap-2 max-sm:col-span-3 max-sm:justify-between lg:ml-auto">
         {has("later") ? (
           <Button
             look="bare"

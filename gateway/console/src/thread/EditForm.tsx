@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
 import { Button } from "../ui/Button";
+import { useInView } from "../ui/useInView";
 import { submitOnCtrlEnter } from "../ui/submit";
 import { changesOf, draftsOf, kindOf, parseObject, type Draft } from "./parameters";
 
@@ -31,8 +32,10 @@ export function EditForm({ action, pending, onOverrides, onReplace, onCancel }: 
     else if (whole.ok) onReplace(whole.value);
   };
 
+  const form = useInView<HTMLFormElement>(true);
   return (
     <form
+      ref={form}
       aria-label="Edit parameters"
       className="flex flex-col gap-3"
       onKeyDown={(event) => {

@@ -32,41 +32,38 @@ export function History({ id }: { id: string }) {
 
 function Entry({ event }: { event: ThreadEvent }) {
   const { text, quote, tone } = sentence(event);
-  const data = event.data ?? {};
-  const empty = Object.keys(data).length === 0;
   return (
-    <li data-kind={event.kind} className="relative flex gap-3 pb-3 last:pb-0">
-      <span aria-hidden className="absolute bottom-0 left-1 top-4 -ml-px w-px bg-line" />
-      <Dot tone={tone} className="relative mt-2" />
-      <div className="min-w-0 flex-1">
-        <div className="flex items-baseline gap-3">
-          <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-            <span className="font-medium">{actorName(event.actor)}</span>{" "}
-            <span className={tone === "quiet" ? "text-muted" : ""}>{text}</span>
+    <li data-kind={event.kind} className="relative flex gap-3">
+      <span
+        aria-hidden
+        className="absolute -bottom-2 left-1 top-5 -ml-px w-px bg-line [li:last-child>&]:hidden"
+      />
+      <Dot tone={tone} className="relative mt-2.5" />
+      <details className="group min-w-0 flex-1 pb-1">
+        <summary
+          className="-mx-2 cursor-pointer list-none rounded px-2 py-1 hover:bg-sunk"
+          title="Show the record"
+        >
+          <span className="flex items-baseline gap-3">
+            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+              <span className="font-medium">{actorName(event.actor)}</span>{" "}
+              <span className={tone === "quiet" ? "text-muted" : ""}>{text}</span>
+            </span>
+            <Ago time={event.event_time} className="text-xs text-faint" />
+          </span>
+          {quote ? (
+            <span className="mt-1 block whitespace-pre-wrap border-l-2 border-line-strong pl-3 font-serif text-base text-muted [overflow-wrap:anywhere]">
+              {visible(quote)}
+            </span>
+          ) : null}
+        </summary>
+        <div className="mb-2 mt-1 rounded-md border border-line bg-sunk p-3">
+          <p className="mb-2 font-mono text-xs text-muted">
+            {String(event.seq)} · {event.kind} · {event.id}
           </p>
-          <Ago time={event.event_time} className="text-xs text-faint" />
+          <Value value={event.data ?? {}} label={event.kind} />
         </div>
-        {quote ? (
-          <blockquote className="mt-1 border-l-2 border-line-strong pl-3 font-serif text-base text-muted [overflow-wrap:anywhere]">
-            {visible(quote)}
-          </blockquote>
-        ) : null}
-        {empty ? null : (
-          <details className="group mt-0.5">
-            <summary className="inline-block cursor-pointer list-none rounded text-xs text-faint hover:text-ink">
-              <span className="group-open:hidden">Details</span>
-              <span className="hidden group-open:inline">Hide</span>
-              <span className="sr-only"> of event {String(event.seq)}</span>
-            </summary>
-            <div className="mt-1 rounded-md border border-line bg-sunk p-3">
-              <p className="mb-2 font-mono text-xs text-muted">
-                {String(event.seq)} · {event.kind}
-              </p>
-              <Value value={data} label={event.kind} />
-            </div>
-          </details>
-        )}
-      </div>
+      </details>
     </li>
   );
 }

@@ -11,7 +11,7 @@ export function Proposal({ action, heading }: { action: Action; heading: string 
           {heading}
           {(action.revision ?? 1) > 1 ? <span className="normal-case tracking-normal"> · edited</span> : null}
         </h2>
-        <code className="font-mono text-lg font-semibold [overflow-wrap:anywhere]">
+        <code className="font-mono text-base font-semibold [overflow-wrap:anywhere]">
           {visible(action.name)}
         </code>
         {action.plan_summary ? (

@@ -1,6 +1,7 @@
 // One text and a button: feedback for a redirect, an answer to a question, a corrected intent.
 import { useState } from "react";
 import { Button } from "../ui/Button";
+import { useInView } from "../ui/useInView";
 import { submitOnCtrlEnter } from "../ui/submit";
 
 const LIMIT = 4_000;
@@ -32,8 +33,10 @@ export function TextForm(props: Props) {
   } = props;
   const [text, setText] = useState(initial);
   const ready = mayBeEmpty || (text.trim() !== "" && text.trim() !== initial.trim());
+  const form = useInView<HTMLFormElement>(focus);
   return (
     <form
+      ref={form}
       className="flex flex-col gap-3"
       onKeyDown={(event) => {
         if (event.key === "Escape") onCancel?.();

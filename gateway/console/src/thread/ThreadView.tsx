@@ -82,7 +82,9 @@ function Facts({ thread }: { thread: Thread }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
       <StateChip state={thread.state} />
-      {thread.risk_highlight === "high" ? <span className="font-semibold text-madder">High risk</span> : null}
+      {thread.risk_highlight === "high" && thread.display_mode === "actionable" ? (
+        <span className="font-semibold text-madder">High risk</span>
+      ) : null}
       <span>
         opened <Ago time={thread.create_time} long />
       </span>

@@ -7,7 +7,7 @@ const CHIP: Record<Tone, string> = {
   warn: "bg-madder-wash text-madder",
   busy: "bg-indigo-wash text-indigo",
   done: "bg-moss-wash text-moss",
-  quiet: "bg-sunk text-muted",
+  quiet: "bg-line text-muted",
 };
 
 const DOT: Record<Tone, string> = {
