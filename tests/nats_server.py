@@ -72,7 +72,12 @@ async def _answers(url: str) -> bool:
 
     with contextlib.suppress(Exception):
         client = await nats.connect(
-            url, allow_reconnect=False, connect_timeout=1, max_reconnect_attempts=0, error_cb=quiet
+            url,
+            allow_reconnect=False,
+            reconnect_time_wait=0,
+            connect_timeout=1,
+            max_reconnect_attempts=0,
+            error_cb=quiet,
         )
         try:
             await client.jetstream().account_info()

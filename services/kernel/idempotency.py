@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from sqlalchemy import Column, DateTime, LargeBinary, MetaData, Table, Text, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from services.kernel.clock import Clock
 from services.kernel.errors import AlreadyExists, Invalid
-from services.kernel.postgres import Tx, compiled
+from services.kernel.postgres import Database, Tx, compiled
 from services.kernel.principal import Principal
 from services.kernel.request import REQUEST_ID
 
 ANSWER_MOST: Final = 64 * 1024
 """Largest stored answer in bytes; a larger one is stored by reference (the caller stores the resource's name)."""
-KEPT_HOURS: Final = 48
+KEPT: Final = timedelta(hours=48)
+"""How long answers are kept; at least 24 h are promised (design/architecture.md)."""
 
 _TABLE: Final = Table(
     "idempotency",
@@ -102,6 +106,9 @@ async def store(tx: Tx, key: Key | None, answer: bytes) -> None:
     await tx.execute(_STORE, **key._asdict(), the_answer=answer)
 
 
-async def purge(tx: Tx, before: object) -> int:
-    """Forgets keys made before then; answers how many."""
-    return await tx.execute(_PURGE, before=before)
+async def purge_forever(database: Database, clock: Clock, every: timedelta) -> None:
+    """A background duty: forgets keys older than KEPT."""
+    while True:
+        async with database.connection() as tx:
+            await tx.execute(_PURGE, before=clock.now() - KEPT)
+        await asyncio.sleep(every.total_seconds())
