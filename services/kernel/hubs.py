@@ -72,6 +72,18 @@ class Hubs(Generic[Key]):
         """How many streams are watched."""
         return len(self._watched)
 
+    def source(self, key: Key) -> Source | None:
+        """The source of a watched stream."""
+        watched = self._watched.get(key)
+        return None if watched is None else watched.hub.source
+
+    def drop(self, key: Key, reason: str) -> None:
+        """Ends a stream's readers with `reason` and forgets it: whoever comes next begins anew."""
+        watched = self._watched.pop(key, None)
+        if watched is not None:
+            watched.hub.close(reason)
+            watched.task.cancel()
+
     async def run(self) -> None:
         """Gives silent readers their empty answers; runs until cancelled. Spawn it once a process."""
         loop = asyncio.get_running_loop()

@@ -1,0 +1,27 @@
+"""Which contexts the gateway speaks for: the one place where a new pb2 module is added."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
+
+from treadle.streaming.v1 import feed_service_pb2, session_service_pb2
+from treadle.threads.v1 import catalog_service_pb2, thread_service_pb2
+
+MODULES: Final[dict[str, tuple[ModuleType, ...]]] = {
+    "threads": (thread_service_pb2, catalog_service_pb2),
+    "streaming": (session_service_pb2, feed_service_pb2),
+}
+"""Context to the modules whose services may have REST routes. Settings name a target for each context."""
+
+
+def services() -> list[tuple[str, ServiceDescriptor]]:
+    """Every service with the context that answers it, in the order of the protos."""
+    found: list[tuple[str, ServiceDescriptor]] = []
+    for context, modules in MODULES.items():
+        for module in modules:
+            file: FileDescriptor = module.DESCRIPTOR
+            found += [(context, service) for service in file.services_by_name.values()]
+    return found

@@ -1,0 +1,142 @@
+"""The document: every route with its parameters, bodies, answers and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from gateway.openapi.comments import comments
+from gateway.openapi.problem_schema import PROBLEM, responses
+from gateway.openapi.schemas import Schema, Schemas, behavior
+from gateway.transcode.fields import Kind, is_list, kind_of, rest_name
+from gateway.transcode.http_rules import Route
+
+VERSION: Final = "v1"
+_HEADERS: Final = {
+    "request_id": ("Idempotency-Key", "The same key with the same body answers the stored answer (24 h at least)."),
+    "etag": ("If-Match", "The etag that the decision is about; another current one is refused (412)."),
+}
+_LAST_EVENT_ID: Final = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The last id that the reader has. Wins over `last_event_id`.",
+    "schema": {"type": "string"},
+}
+
+
+def document(routes: Iterable[Route]) -> dict[str, Any]:
+    """OpenAPI 3.1 of all routes."""
+    schemas = Schemas()
+    paths: dict[str, dict[str, Any]] = {}
+    tags: dict[str, str] = {}
+    for route in routes:
+        service = route.method.containing_service
+        assert service is not None
+        tags[service.name] = comments().get(service.full_name, "")
+        paths.setdefault(_path(route), {})[route.verb.lower()] = _operation(route, service.name, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Treadle",
+            "version": VERSION,
+            "description": "Agent work that people supervise: threads, sessions and their streams.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in tags.items()],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(schemas.components.items())) | {"Problem": PROBLEM},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+        },
+        "security": [{"bearer": []}, {}],
+    }
+
+
+def _operation(route: Route, tag: str, schemas: Schemas) -> dict[str, Any]:
+    text = comments().get(route.method.full_name, "")
+    operation: dict[str, Any] = {
+        "operationId": f"{tag}_{route.method.name}",
+        "tags": [tag],
+        "summary": text.partition(". ")[0].partition(".\n")[0].replace("\n", " ").rstrip("."),
+        "description": text,
+        "parameters": list(_parameters(route, schemas)),
+        "responses": responses(_answer(route, schemas), conditional="etag" in route.request.fields_by_name),
+    }
+    if route.body:
+        operation["requestBody"] = _body(route, schemas)
+    return operation
+
+
+def _body(route: Route, schemas: Schemas) -> dict[str, Any]:
+    """The request without what the path carries; it may be left out where nothing in it is required."""
+    left_out = frozenset(variable.field for variable in route.variables)
+    fields = [field for field in route.request.fields if field.name not in left_out]
+    return {
+        "required": any("REQUIRED" in behavior(field) for field in fields),
+        "content": {"application/json": {"schema": schemas.reference(route.request, left_out)}},
+    }
+
+
+def _answer(route: Route, schemas: Schemas) -> dict[str, Any]:
+    if route.streaming:
+        text = "Server-Sent Events: named events with ids, one line of JSON each; comments keep the connection alive."
+        return {"description": text, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    answer: dict[str, Any] = {
+        "description": comments().get(route.response.full_name) or "The answer.",
+        "content": {"application/json": {"schema": schemas.reference(route.response)}},
+    }
+    if "etag" in route.response.fields_by_name:
+        answer["headers"] = {"ETag": {"description": "The resource's etag.", "schema": {"type": "string"}}}
+    return answer
+
+
+def _parameters(route: Route, schemas: Schemas) -> Iterator[dict[str, Any]]:
+    filled = {variable.field for variable in route.variables}
+    for name in _variables(route):
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": f"The id in `{route.template}`.",
+            "schema": {"type": "string", "minLength": 1},
+        }
+    if not route.body:
+        for field in route.request.fields:
+            if field.name not in filled and _in_query(field):
+                yield _query_parameter(field, schemas)
+    for field_name, (header, text) in _HEADERS.items():
+        if field_name in route.request.fields_by_name:
+            yield {"name": header, "in": "header", "description": text, "schema": {"type": "string"}}
+    if route.streaming:
+        yield _LAST_EVENT_ID
+
+
+def _query_parameter(field: FieldDescriptor, schemas: Schemas) -> dict[str, Any]:
+    schema: Schema = schemas.field(field)
+    parameter = {"name": rest_name(field), "in": "query", "description": schema.pop("description", "")}
+    if is_list(field):
+        parameter |= {"explode": True}
+    return parameter | {"required": "REQUIRED" in behavior(field), "schema": schema}
+
+
+def _in_query(field: FieldDescriptor) -> bool:
+    return kind_of(field) not in (Kind.MESSAGE, Kind.MAP, Kind.JSON)
+
+
+def _variables(route: Route) -> list[str]:
+    """A name for each open segment: the singular of the collection before it (`threads/*` is `thread`)."""
+    names: list[str] = []
+    for at, segment in enumerate(route.segments):
+        if segment is None:
+            before = route.segments[at - 1] or ""
+            names.append(before.removesuffix("s") if before != "api" else f"id{at}")
+    return names
+
+
+def _path(route: Route) -> str:
+    names = iter(_variables(route))
+    parts = [segment if segment is not None else "{" + next(names) + "}" for segment in route.segments]
+    return "/" + "/".join(parts)

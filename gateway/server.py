@@ -1,0 +1,64 @@
+"""The HTTP server: uvicorn inside our own loop, started and stopped by us (signals are the lifecycle's)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Final
+
+import uvicorn
+
+from gateway.http import App
+from gateway.sse.connection import CuttableProtocol
+
+_BACKLOG: Final = 2048
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals alone: streams must end before the server waits for its connections (PUB25)."""
+        yield
+
+
+class HttpServer:
+    """One listening socket and what answers on it."""
+
+    def __init__(self, app: App, host: str, port: int, drain_seconds: float) -> None:
+        self._host = host
+        self._port = port
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                http=CuttableProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=max(1, int(drain_seconds)),
+            )
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> str:
+        """Listens; answers `host:port` as bound. OSError when the address is taken."""
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.create_server((self._host, self._port), family=family, backlog=_BACKLOG)
+        port: int = listener.getsockname()[1]
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="gateway.http")
+        while not self._server.started:
+            if self._task.done():
+                self._task.result()
+            await asyncio.sleep(0.005)
+        shown = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{shown}:{port}"
+
+    async def stop(self) -> None:
+        """Stops listening, waits for the requests under way, then returns."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task

@@ -1,0 +1,136 @@
+"""The source of a gateway hub: one gRPC Subscribe that feeds the ring, and one more for a reader from before the ring.
+
+Where the service stands is told by `position` in its batches; what a cursor means is decided there, not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import grpc
+
+from services.kernel import telemetry
+from services.kernel.cursors import Position, position_of
+from services.kernel.errors import Refusal, Unavailable
+from services.kernel.frames import Frame, escape_line_ends
+from services.kernel.grpc_errors import refusal_from
+from services.kernel.hub import Hub, Replayed, StreamClosed
+
+_log = telemetry.get_logger("gateway.sse")
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+_COME_BACK: Final = frozenset(
+    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.CANCELLED}
+)
+"""Ends of the service's side after which the gateway subscribes again, and readers notice nothing."""
+
+Subscribe = Callable[[str], Any]
+"""Opens the service's stream after a cursor (`last_event_id`); answers the gRPC call."""
+
+
+class Upstream:
+    """One watched stream (a `kernel.hub.Source`). `accepted` tells the first reader whether there is such a stream."""
+
+    def __init__(self, subscribe: Subscribe, gone: Callable[[], None]) -> None:
+        """`gone` is called when the service refuses the stream: the hub is of no use any more."""
+        self._subscribe = subscribe
+        self._gone = gone
+        self._accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._primed = False
+
+    async def accepted(self, seconds: float) -> None:
+        """Returns once the service has taken the subscription; raises its refusal, or Unavailable when it cannot
+        be reached in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._accepted)
+        except TimeoutError:
+            raise Unavailable("STREAM_UNAVAILABLE", "the stream cannot be reached now: try again") from None
+
+    async def run(self, hub: Hub) -> None:
+        """Feeds the hub for ever: after a break it goes on from the ring's last event."""
+        failures = 0
+        while True:
+            try:
+                async with _stream(self._subscribe, hub.ring.position if self._primed else "") as batches:
+                    async for batch in batches:
+                        self._take(hub, batch)
+                        failures = 0
+                _log.info("sse.upstream_ended")
+            except grpc.aio.AioRpcError as error:
+                if error.code() not in _COME_BACK:
+                    self._give_up(error)
+                    return
+                _log.info("sse.upstream_broke", code=error.code().name)
+            await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+            failures += 1
+
+    async def replay(self, cursor: str) -> AsyncGenerator[Replayed, None]:
+        """What a reader with this cursor must see first, as the service tells it; ends when it is level."""
+        try:
+            async with _stream(self._subscribe, cursor) as batches:
+                async for batch in batches:
+                    frames = [_frame(frame) for frame in batch.frames]
+                    named = [frame.id for frame in frames if frame.id]
+                    cursor = batch.position or (named[-1] if named else cursor)
+                    yield Replayed(frames, cursor)
+                    if batch.position:
+                        return
+        except grpc.aio.AioRpcError as error:
+            _log.info("sse.replay_broke", code=error.code().name)
+        raise StreamClosed("source")
+
+    def _take(self, hub: Hub, batch: Any) -> None:
+        frames = [_frame(frame) for frame in batch.frames]
+        events = [frame for frame in frames if frame.id]
+        level = position_of(batch.position)
+        began = position_of(events[0].id) if events else level
+        if began is not None and not self._primed:
+            hub.prime(_before(began) if events else began, complete=True)
+            self._primed = True
+        elif began is not None and len(events) != len(frames):
+            # A reset: what follows does not continue the ring. Each reader is told as its own cursor deserves.
+            hub.restart(_before(began) if events else began, complete=True, reason="source")
+        if events:
+            hub.publish(events)
+        if level is not None:
+            hub.advance(level.n)
+            hub.ready()
+        if not self._accepted.done():
+            self._accepted.set_result(None)
+
+    def _give_up(self, error: grpc.aio.AioRpcError) -> None:
+        refusal = refusal_from(error) or Refusal("INTERNAL", "internal error")
+        _log.info("sse.upstream_refused", code=error.code().name, reason=refusal.reason)
+        if not self._accepted.done():
+            self._accepted.set_exception(refusal)
+            self._accepted.exception()  # looked at here, so that nobody has to
+        self._gone()
+
+
+@asynccontextmanager
+async def _stream(subscribe: Subscribe, cursor: str) -> AsyncIterator[AsyncIterator[Any]]:
+    """The batches of one call; leaving it cancels the call, so that the service frees its side at once."""
+    call = subscribe(cursor)
+    try:
+        yield aiter(call)
+    finally:
+        call.cancel()
+
+
+def _frame(message: Any) -> Frame:
+    """A frame that can be written as it is. What would break the framing is a bug of the service, not data (PUB15)."""
+    frame = Frame(message.id, message.event, escape_line_ends(message.data))
+    if not _NAME.fullmatch(frame.event) or (frame.id and position_of(frame.id) is None):
+        raise ValueError("a frame whose id or event name is not well-formed")
+    if b"\n" in frame.data or b"\r" in frame.data:
+        raise ValueError("a frame whose data is not one line")
+    return frame
+
+
+def _before(first: Position) -> Position:
+    return Position(first.generation, first.n - 1)

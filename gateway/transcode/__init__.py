@@ -1,0 +1,1 @@
+"""Between HTTP and gRPC: routes, JSON and queries, all read from the descriptors; nothing is written by hand."""
