@@ -7,7 +7,6 @@ from typing import Any
 
 import grpc
 from google.protobuf import message_factory
-from google.protobuf.message import Message
 
 from gateway.transcode.http_rules import Route
 from services.kernel.grpc_client import open_channel
@@ -26,7 +25,7 @@ class Clients:
         """The callable of a unary RPC."""
         return self.channels[route.context].unary_unary(
             route.rpc,
-            request_serializer=Message.SerializeToString,
+            request_serializer=message_factory.GetMessageClass(route.request).SerializeToString,
             response_deserializer=message_factory.GetMessageClass(route.response).FromString,
         )
 
@@ -34,7 +33,7 @@ class Clients:
         """The callable of a server-streaming RPC."""
         return self.channels[route.context].unary_stream(
             route.rpc,
-            request_serializer=Message.SerializeToString,
+            request_serializer=message_factory.GetMessageClass(route.request).SerializeToString,
             response_deserializer=message_factory.GetMessageClass(route.response).FromString,
         )
 
