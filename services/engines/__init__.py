@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 
 from services.engines.binaries import Binaries, find_binaries
+from services.engines.discard import discard
 from services.engines.errors import (
     AccountNotFound,
     BinaryNotFound,
@@ -28,10 +29,11 @@ from services.engines.errors import (
 from services.engines.home import hold, refusals, resolve_home, rotate
 from services.engines.keeping import EngineDied, EngineEvent, EngineRestarted, Keeping, RestartFailed, Watch
 from services.engines.nats import Nats
-from services.engines.place import Place, discard, find_place
+from services.engines.place import Place, find_place
 from services.engines.ports import load_last, save_last
 from services.engines.postgres import Postgres
 from services.engines.settings import EngineSettings
+from services.engines.sockets import forget_sockets
 
 __all__ = [
     "AccountNotFound",
@@ -119,7 +121,7 @@ async def engines(
             yield Engines(place, postgres, nats, keeping)
         finally:
             await _to_the_end(keeping.stop())
-            postgres.forget_sockets()
+            forget_sockets(place.data)
 
 
 def _made_by(data: Path) -> int | None:

@@ -8,14 +8,12 @@ import contextlib
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from services.engines.account import Account, can_enter, choose_account
 from services.engines.errors import HomeNotUsable
-from services.engines.home import hold
 from services.engines.private_files import make_private_folder, write_private
 
 SHARED_ROOT = Path("/var/lib/treadle")
@@ -41,7 +39,7 @@ def find_place(home: Path, account_name: str | None) -> Place:
     """Call it while holding the home. Raises HomeNotUsable, AccountNotFound, OSError."""
     found = home.stat()
     owner = (found.st_uid, found.st_gid)
-    data = _pointed(home) or home
+    data = pointed(home) or home
     account = choose_account(account_name, (_owner_of(data / "postgres"), found.st_uid))
     if not (home / _POINTER).exists() and not _opened(home, account):
         if (home / "postgres").exists():
@@ -64,17 +62,6 @@ def shared_root() -> Path:
     return SHARED_ROOT
 
 
-def discard(home: Path) -> None:
-    """Deletes a home with all its data, wherever that lies. Raises HomeInUse while somebody runs it."""
-    if not home.exists():
-        return
-    with hold(home):
-        data = _pointed(home)
-        if data is not None:
-            shutil.rmtree(data, ignore_errors=True)
-        shutil.rmtree(home)
-
-
 def _opened(home: Path, account: Account) -> bool:
     """Whether the account reaches the home. One of root's, ours alone, may become 0711; parents never."""
     if can_enter(account, home):
@@ -89,7 +76,8 @@ def _is_ours(home: Path) -> bool:
     return home.stat().st_uid == 0 and {entry.name for entry in home.iterdir()} <= _OURS
 
 
-def _pointed(home: Path) -> Path | None:
+def pointed(home: Path) -> Path | None:
+    """The folder that the home says its data is in; None where that is the home itself. Raises HomeNotUsable."""
     with contextlib.suppress(FileNotFoundError):
         data = Path((home / _POINTER).read_text())
         if data.parent != SHARED_ROOT or not data.is_dir():

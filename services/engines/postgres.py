@@ -70,11 +70,6 @@ class Postgres:
     def admin_url(self, database: str = "postgres", *, tcp: bool = False) -> str:
         return self._url(ADMIN, self._admin_password, database, tcp)
 
-    def forget_sockets(self) -> None:
-        """Removes the socket folder, once the server has stopped."""
-        if self._sockets:
-            shutil.rmtree(self._sockets, ignore_errors=True)
-
     def _url(self, user: str, password: str, database: str, tcp: bool) -> str:
         if tcp or self._sockets is None:
             return f"postgresql://{user}:{password}@{ports.LOOPBACK}:{self.port}/{quote(database)}"
@@ -98,6 +93,9 @@ class Postgres:
             await self._run_to_end((str(self._binaries.initdb), *options))
         finally:
             password_file.unlink(missing_ok=True)
+        self._adopt(draft)
+
+    def _adopt(self, draft: Path) -> None:
         draft.rename(self._data)
         sync_folder(self._place.data)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +19,8 @@ def socket_folder(data: Path, account: Account) -> Path | None:
 
     Call it once nobody works on the data: a stale socket with its lock file is removed here.
     """
-    name = "treadle-" + hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
     for temp in _temp_folders():
-        folder = temp / name
+        folder = temp / _name(data)
         if len(os.fsencode(folder)) + _LONGEST_NAME > LONGEST_SOCKET_PATH or not can_enter(account, temp):
             continue
         try:
@@ -31,6 +31,16 @@ def socket_folder(data: Path, account: Account) -> Path | None:
             continue
         return folder
     return None
+
+
+def forget_sockets(data: Path) -> None:
+    """Removes what `socket_folder` made, once the server has stopped."""
+    for temp in _temp_folders():
+        shutil.rmtree(temp / _name(data), ignore_errors=True)
+
+
+def _name(data: Path) -> str:
+    return "treadle-" + hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
 
 
 def _temp_folders() -> Iterator[Path]:

@@ -1,7 +1,5 @@
 """Starts `supervised_program` and speaks with it."""
 
-
-
 import asyncio
 import contextlib
 import functools
@@ -52,7 +50,7 @@ async def supervised(home: Path, *, uid: int = -1) -> AsyncIterator[Supervised]:
     python, path = sys.executable, str(ROOT)
     programs: tuple[str, ...] = ()
     if uid >= 0:
-        python, path, programs = _for_everybody(uid)
+        python, path, programs = _for_everybody()
     process = await asyncio.create_subprocess_exec(
         python,
         str(Path(path) / PROGRAM.name if uid >= 0 else PROGRAM),
@@ -81,7 +79,7 @@ def python_for_everybody() -> str | None:
 
 
 @functools.cache
-def _for_everybody(uid: int) -> tuple[str, str, tuple[str, ...]]:
+def _for_everybody() -> tuple[str, str, tuple[str, ...]]:
     """Python, a folder with all the code that it needs, and the programs: readable for any user."""
     python = python_for_everybody()
     assert python
@@ -95,13 +93,13 @@ def _for_everybody(uid: int) -> tuple[str, str, tuple[str, ...]]:
         assert spec
         assert spec.origin
         shutil.copytree(Path(spec.origin).parent, folder / name)
-    found = find_binaries(Account(uid, uid, drop=True))
+    found = find_binaries(Account(NOBODY, NOBODY, drop=True))
     return python, str(folder), (str(found.postgres.folder), str(found.postgres.major), str(found.nats))
 
 
 def discard_code() -> None:
     if _for_everybody.cache_info().currsize:
-        shutil.rmtree(_for_everybody(NOBODY)[1], ignore_errors=True)
+        shutil.rmtree(_for_everybody()[1], ignore_errors=True)
 
 
 async def until_gone(*pids: int, seconds: float = 15) -> None:

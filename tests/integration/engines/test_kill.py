@@ -1,7 +1,5 @@
 """kill -9 of the supervisor, of PostgreSQL and of NATS: everything comes back, nothing is lost or left behind."""
 
-
-
 import asyncio
 import os
 import random

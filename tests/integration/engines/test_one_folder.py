@@ -1,7 +1,5 @@
 """Start, use, stop: what a person and the services see of the engines."""
 
-
-
 import asyncio
 import socket
 import stat
