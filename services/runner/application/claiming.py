@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -36,18 +37,21 @@ class Claiming:
         self._wait = wait
         self._running: dict[asyncio.Task[None], JobRun] = {}
         self._draining = asyncio.Event()
+        self._claiming = asyncio.Lock()
+        self._unheard: tuple[str, int] | None = None
+        """claim_id and limit of a claim whose answer has not arrived."""
 
     async def run(self) -> None:
         """Until the drain."""
-        while not self._draining.is_set():
-            await self._unless_draining(self._claim_and_launch())
+        async with self._claiming:
+            while not self._draining.is_set():
+                await self._unless_draining(self._claim_and_launch())
 
     async def drain(self, grace: float) -> None:
-        """No claim from now on; what runs may end within `grace` seconds, then it is stopped and reported so.
-
-        A claim that was answered just now and not heard comes back to the queue when its lease ends.
-        """
+        """No claim from now on; what runs may end within `grace` seconds, then it is stopped and reported so."""
         self._draining.set()
+        async with self._claiming:
+            await self._hear_the_last_claim()
         if self._running:
             await asyncio.wait(self._running, timeout=grace)
         for run in self._running.values():
@@ -58,15 +62,27 @@ class Claiming:
     async def _claim_and_launch(self) -> None:
         while len(self._running) >= self._most:
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-        for job in await self._claim(self._most - len(self._running)):
+        self._launch(await self._claim(self._most - len(self._running)))
+
+    def _launch(self, jobs: Sequence[LeasedJob]) -> None:
+        self._unheard = None
+        for job in jobs:
             run = self._open_run(job)
             task = asyncio.create_task(run.run(), name=f"job.{job.id}")
             self._running[task] = run
             task.add_done_callback(self._ended)
 
+    async def _hear_the_last_claim(self) -> None:
+        """The claim that the drain cut short may have leased jobs: asked again without waiting, it says which. They
+        run like the others, so nobody waits for a lease to end."""
+        if self._unheard is not None:
+            with contextlib.suppress(Refusal):
+                self._launch(await self._jobs.claim(*self._unheard, 0))
+
     async def _claim(self, limit: int) -> Sequence[LeasedJob]:
         """One claim, asked again under the same claim_id while the answer may have been lost on the way."""
         claim_id = self._new_id("clm")
+        self._unheard = (claim_id, limit)
         for delay in delays():
             try:
                 return await self._jobs.claim(claim_id, limit, self._wait)
