@@ -1,5 +1,7 @@
 // Composition: the query client, the live feed, the console.
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import "@fontsource-variable/inter/wght.css";
+import "@fontsource-variable/newsreader/wght.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/http";

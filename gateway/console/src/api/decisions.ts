@@ -84,3 +84,9 @@ export function withOverrides(thread: Thread, action: Action, changed: JsonObjec
 export function snooze(hours: number, key: string): Intention {
   return { verb: "later", body: { hours }, key };
 }
+
+/** The whole action anew, for edits that take parameters away. */
+export function withAction(thread: Thread, action: Action, parameters: JsonObject, key: string): Intention {
+  const replacement = { capability_name: action.name, parameters };
+  return { verb: "edit", body: { ...citation(thread), action: replacement }, key };
+}

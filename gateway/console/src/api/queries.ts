@@ -13,8 +13,8 @@ import type { EventPage, Explanation, Thread, ThreadEvent, ThreadPage } from "./
 
 const PAGE = 100;
 const EVENT_PAGE = 1000;
-/** A log longer than this is shown from its start with a note; 20 pages are 20,000 events. */
-const EVENT_PAGES = 20;
+/** A longer log is shown from its start, with a note. */
+export const MOST_EVENTS = 20_000;
 
 export const keys = {
   inbox: ["inbox"] as const,
@@ -60,29 +60,36 @@ export function useThread(id: string) {
 
 export interface Log {
   events: ThreadEvent[];
+  /** Token of the last page, and how many events stand before it. */
+  tail: { token: string; before: number };
   complete: boolean;
 }
 
 export function useEvents(id: string) {
+  const client = useQueryClient();
+  const queryKey = [...keys.thread(id), "events"];
   return useQuery({
-    queryKey: [...keys.thread(id), "events"],
-    queryFn: ({ signal }) => readLog(id, signal),
+    queryKey,
+    queryFn: ({ signal }) => readLog(id, client.getQueryData<Log>(queryKey), signal),
   });
 }
 
-async function readLog(id: string, signal: AbortSignal): Promise<Log> {
-  const events: ThreadEvent[] = [];
-  let token = "";
-  for (let page = 0; page < EVENT_PAGES; page += 1) {
+/** Reads on from the last page that is known: a log is append-only, so what stands before that page stands. */
+async function readLog(id: string, known: Log | undefined, signal: AbortSignal): Promise<Log> {
+  const tail = known?.tail ?? { token: "", before: 0 };
+  const events = known?.events.slice(0, tail.before) ?? [];
+  let token = tail.token;
+  while (events.length < MOST_EVENTS) {
     const more = token === "" ? "" : `&page_token=${encodeURIComponent(token)}`;
     const answer = await request<EventPage>(`${threadPath(id)}/events?page_size=${EVENT_PAGE}${more}`, {
       signal,
     });
+    const before = events.length;
     events.push(...(answer.events ?? []));
-    token = answer.next_page_token ?? "";
-    if (token === "") return { events, complete: true };
+    if (!answer.next_page_token) return { events, tail: { token, before }, complete: true };
+    token = answer.next_page_token;
   }
-  return { events, complete: false };
+  return { events, tail: { token, before: events.length }, complete: false };
 }
 
 export function useExplanation(id: string) {

@@ -30,6 +30,7 @@ export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Pro
   const { query, threads, waiting } = list;
   return (
     <section aria-label={route.view === "all" ? "All threads" : "Inbox"}>
+      <h2 className="sr-only">{route.view === "all" ? "All threads" : "Inbox"}</h2>
       <div className="sticky top-0 z-[1] border-b border-line bg-paper max-lg:top-12">
         <nav aria-label="Lists" className="flex items-center gap-5 px-4">
           <Tab route={route} view="inbox" count={waiting}>

@@ -5,6 +5,8 @@ import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
 import { touched } from "./touched";
 
+const AWAY_MS = 60_000;
+
 const Status = createContext<FeedStatus>("connecting");
 
 export function useFeedStatus(): FeedStatus {
@@ -35,7 +37,15 @@ export function Live({ children }: { children: ReactNode }) {
         }
       },
     });
+    // A machine that slept, or a snooze that ended meanwhile, sends no event: coming back after a while reads anew.
+    let hiddenAt = Infinity;
+    const onVisibility = (): void => {
+      if (document.hidden) hiddenAt = Date.now();
+      else if (Date.now() - hiddenAt > AWAY_MS) batch.add("all");
+    };
+    document.addEventListener("visibilitychange", onVisibility);
     return () => {
+      document.removeEventListener("visibilitychange", onVisibility);
       close();
       batch.close();
     };

@@ -89,7 +89,7 @@ export function Console() {
           setDialog("help");
         }}
       />
-      <div className="grid min-h-0 flex-1 lg:grid-cols-[minmax(20rem,26rem)_minmax(0,1fr)]">
+      <main className="grid min-h-0 flex-1 lg:grid-cols-[minmax(20rem,26rem)_minmax(0,1fr)]">
         {wide || route.threadId === undefined ? (
           <div className="min-w-0 lg:overflow-y-auto lg:border-r lg:border-line">
             <ListPane
@@ -105,7 +105,7 @@ export function Console() {
           </div>
         ) : null}
         {wide || route.threadId !== undefined ? (
-          <main className="min-w-0 lg:overflow-y-auto">
+          <div className="min-w-0 lg:overflow-y-auto">
             {wide ? null : (
               <Button
                 look="bare"
@@ -124,9 +124,9 @@ export function Console() {
             ) : (
               <ThreadView key={shown} id={shown} focus={route.threadId !== undefined} />
             )}
-          </main>
+          </div>
         ) : null}
-      </div>
+      </main>
       {dialog === "help" ? <Help onClose={closeDialog} /> : null}
       {dialog === "new" ? (
         <NewThread

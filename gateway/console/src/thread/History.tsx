@@ -1,6 +1,6 @@
 // The thread's log as sentences, in order, each with its data on request.
 import type { ThreadEvent } from "../api/types";
-import { useEvents } from "../api/queries";
+import { MOST_EVENTS, useEvents } from "../api/queries";
 import { actorName, sentence } from "../text/sentences";
 import { visible } from "../text/visible";
 import { Ago } from "../ui/Ago";
@@ -24,7 +24,9 @@ export function History({ id }: { id: string }) {
         ))}
       </ol>
       {log.data && !log.data.complete ? (
-        <p className="mt-3 text-sm text-muted">The log goes on; its first 20,000 events are shown.</p>
+        <p className="mt-3 text-sm text-muted">
+          The log goes on; its first {MOST_EVENTS.toLocaleString("en-GB")} events are shown.
+        </p>
       ) : null}
     </section>
   );

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { offered, plain, snooze, withFeedback, withOverrides, withText } from "./decisions";
+import type { Action, Thread } from "./types";
+
+const ACTION: Action = { id: "act-1", proposal_id: "prp_1", proposal_digest: "ab12", name: "file_append" };
+
+const thread = (state: Thread["state"], actions: Action[] = [ACTION]): Thread => ({
+  name: "threads/thr_1",
+  id: "thr_1",
+  etag: "7",
+  state,
+  title: "t",
+  create_time: "2026-03-10T12:00:00Z",
+  actions,
+});
+
+describe("what is offered", () => {
+  it("is nothing where nothing may be decided", () => {
+    for (const state of [
+      "executing",
+      "done",
+      "dismissed",
+      "handed_off",
+      "done_cleanup_successful",
+    ] as const) {
+      expect(offered(thread(state))).toEqual([]);
+    }
+  });
+
+  it("is no approval without a proposal", () => {
+    expect(offered(thread("awaiting_confirmation"))).toContain("accept");
+    const without = offered(thread("awaiting_confirmation", []));
+    expect(without).toEqual(["redirect_action", "dismiss", "later"]);
+  });
+});
+
+describe("what is sent", () => {
+  const cited = { proposal_id: "prp_1", proposal_digest: "ab12" };
+
+  it("cites what the person looked at", () => {
+    const at = thread("awaiting_confirmation");
+    expect(plain(at, "accept", "k")).toEqual({ verb: "accept", body: cited, key: "k" });
+    expect(withFeedback(at, "redirect_action", " not by mail ", "k").body).toEqual({
+      ...cited,
+      feedback: "not by mail",
+    });
+    expect(withOverrides(at, ACTION, { path: "b" }, "k").body).toEqual({
+      ...cited,
+      action_overrides: { "act-1": { path: "b" } },
+    });
+  });
+
+  it("cites nothing where no proposal is at stake", () => {
+    expect(plain(thread("awaiting_redirect"), "dismiss", "k").body).toEqual({});
+    expect(withText(thread("awaiting_intent_clarification", []), "provide", " that one ", "k").body).toEqual({
+      text: "that one",
+    });
+    expect(snooze(4, "k").body).toEqual({ hours: 4 });
+  });
+});
