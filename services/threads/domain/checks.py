@@ -25,12 +25,26 @@ def check_text(field: str, value: str, longest: int, *, shortest: int = 0) -> st
     return value
 
 
-def check_object(field: str, value: JsonObject, most: int = limits.JSON_BYTES_MAX) -> JsonObject:
+def check_line(field: str, value: str, longest: int) -> str:
+    """Return `value` trimmed: one line, not blank."""
+    line = check_text(field, value.strip(), longest, shortest=1)
+    if len(line.splitlines()) > 1:
+        raise Invalid("INVALID_TEXT", f"{field} is more than one line", field=field)
+    return line
+
+
+def check_json(field: str, value: Json, most: int = limits.JSON_BYTES_MAX) -> Json:
     """Return `value`, or refuse it: depth, text, finite numbers within 64 bits, canonical size in bytes."""
     _walk(field, value, 1)
     size = len(canonical_json(value))
     if size > most:
         raise TooLarge("JSON_TOO_LARGE", f"{field} is larger than {most} bytes", field=field, limit=most)
+    return value
+
+
+def check_object(field: str, value: JsonObject, most: int = limits.JSON_BYTES_MAX) -> JsonObject:
+    """As `check_json`, for an object."""
+    check_json(field, value, most)
     return value
 
 

@@ -4,6 +4,7 @@ sections 0.2, 6).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -17,7 +18,7 @@ from services.threads.domain.thread import ContextItem, Relationship
 
 @dataclass(frozen=True)
 class Stamp:
-    """What decide may not make up: the caller, the time (UTC), a fresh proposal id, the etag the caller
+    """What decide may not make up: the caller, the time (UTC), fresh ids, the etag the caller
     read.
     """
 
@@ -25,6 +26,7 @@ class Stamp:
     now: datetime
     proposal_id: str = ""
     etag: str | None = None
+    new_event_id: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class CreateThread:
     context_items: tuple[ContextItem, ...] = ()
     autonomy: Policy = field(default_factory=Policy)
     source: str = "user"
+    urgency: str = "surface_now"
     parent_id: str | None = None
     path: tuple[str, ...] = ()
     ordinal: int = 0

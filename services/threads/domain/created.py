@@ -26,6 +26,7 @@ def creation(command: CreateThread) -> Fact:
             "context_items": [item_json(item) for item in command.context_items],
             "autonomy": policy_json(command.autonomy),
             "source_pipeline": command.source,
+            "urgency": command.urgency,
             "parent_id": command.parent_id,
             "path": list(command.path),
             "ordinal": command.ordinal,
@@ -52,6 +53,8 @@ def created(event: Event) -> Thread:
         since=event.time,
         context_items=tuple(item_from(item) for item in _list(data.get("context_items"))),
         source=text(data, "source_pipeline"),
+        urgency=text(data, "urgency") or "surface_now",
+        last_event_id=event.id,
         parent_id=maybe_text(data, "parent_id"),
         path=tuple(str(ancestor) for ancestor in _list(data.get("path"))),
         ordinal=whole(data, "ordinal"),
@@ -79,7 +82,7 @@ def item_from(value: Json) -> ContextItem:
         text(data, "source"),
         text(data, "type"),
         text(data, "label"),
-        as_object(data.get("payload")),
+        data.get("payload"),
     )
 
 

@@ -44,8 +44,8 @@ def _create(thread: Thread | None, command: c.CreateThread, stamp: c.Stamp) -> t
     """Creation and the begin of inference are one (section 0.1a)."""
     if thread is not None:
         raise AlreadyExists("THREAD_EXISTS", "the thread exists", thread_id=thread.thread_id)
-    deciding_upkeep.check_creation(command)
-    (event,) = number([creation(command)], 0, stamp.now, stamp.actor)
+    command = deciding_upkeep.checked_creation(command)
+    (event,) = number([creation(command)], 0, stamp.now, stamp.actor, stamp.new_event_id)
     draft = Draft(evolve(None, event), stamp, (event,))
     return draft.move(Trigger.BEGIN_INFERENCE).events if command.begin else draft.events
 

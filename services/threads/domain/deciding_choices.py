@@ -8,7 +8,7 @@ from services.kernel.errors import Invalid
 from services.threads.domain import limits
 from services.threads.domain.branches import BranchFacts
 from services.threads.domain.canonical import Json, JsonObject
-from services.threads.domain.checks import check_object, check_text
+from services.threads.domain.checks import check_line, check_object, check_text
 from services.threads.domain.commands import (
     AcceptReview,
     Dismiss,
@@ -121,6 +121,7 @@ def redirect_action(draft: Draft, command: RedirectAction) -> Draft:
     superseded = thread.proposal
     data: dict[str, Json] = {
         "feedback": feedback,
+        "superseded_event_id": superseded.event_id if superseded else None,
         "superseded_proposal_id": superseded.proposal_id if superseded else None,
     }
     if command.seed_params:
@@ -161,7 +162,7 @@ def accept_review(draft: Draft, _: AcceptReview) -> Draft:
 
 def hand_off(draft: Draft, command: HandOff) -> Draft:
     """Somebody outside goes on; the thread ends."""
-    to = check_text("to", command.to, limits.NAME_MAX, shortest=1).strip()
+    to = check_line("to", command.to, limits.RECIPIENT_MAX)
     note = check_text("note", command.note, limits.FEEDBACK_MAX)
     entry = decision("hand_off", _open_proposal(draft.thread))
     return draft.move(Trigger.HAND_OFF, decision=entry, data={"handed_to": to, "note": note})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.kernel.errors import Invalid
 from services.threads.domain import limits
 from services.threads.domain.branches import BranchFacts, resolve
 from services.threads.domain.canonical import Json
-from services.threads.domain.checks import check_object, check_text
+from services.threads.domain.checks import check_json, check_line, check_text
 from services.threads.domain.commands import (
     CreateThread,
     FinishCleanup,
@@ -30,11 +31,13 @@ from services.threads.domain.thread import ContextItem, Thread
 from services.threads.domain.triggers import Trigger
 
 
-def check_creation(command: CreateThread) -> CreateThread:
-    """Refuse what could never be stored or shown whole."""
-    check_text("title", command.title, limits.TITLE_MAX, shortest=1)
+def checked_creation(command: CreateThread) -> CreateThread:
+    """The command with its title trimmed; refuses what could never be stored or shown whole."""
+    title = check_line("title", command.title, limits.TITLE_MAX)
     check_text("description", command.description, limits.DESCRIPTION_MAX)
     check_text("source", command.source, limits.NAME_MAX)
+    if command.urgency not in ("surface_now", "defer"):
+        raise Invalid("INVALID_URGENCY", "urgency is surface_now or defer", field="urgency")
     if len(command.context_items) > limits.CONTEXT_ITEMS_MAX:
         most = limits.CONTEXT_ITEMS_MAX
         raise Invalid("TOO_MANY_ITEMS", f"context_items has more than {most}", field="context_items", limit=most)
@@ -45,8 +48,8 @@ def check_creation(command: CreateThread) -> CreateThread:
             raise Invalid("DUPLICATE_ITEM", "two context items have one id", field=f"context_items[{index}].id")
         seen.add(item.id)
     items = [item_json(item) for item in command.context_items]
-    check_object("context_items", {"items": items}, limits.CONTEXT_BYTES_MAX)
-    return command
+    check_json("context_items", items, limits.CONTEXT_BYTES_MAX)
+    return replace(command, title=title)
 
 
 def postponed(thread: Thread, command: Later, now: datetime) -> Fact:
@@ -63,7 +66,7 @@ def renamed(thread: Thread, command: Rename) -> Fact:
     """Trimmed, not blank."""
     if thread.state in TERMINAL:
         raise AlreadyTerminal(thread.state)
-    title = check_text("title", command.title.strip(), limits.TITLE_MAX, shortest=1)
+    title = check_line("title", command.title, limits.TITLE_MAX)
     return Fact(Kind.THREAD_RENAMED, {"previous_title": thread.title, "new_title": title})
 
 
@@ -127,7 +130,7 @@ def settle_children(draft: Draft, command: SettleChildren) -> Draft:
 
 def _check_item(field: str, item: ContextItem) -> None:
     check_text(f"{field}.id", item.id, limits.ITEM_ID_MAX, shortest=1)
-    check_text(f"{field}.source", item.source, limits.NAME_MAX)
-    check_text(f"{field}.type", item.type, limits.NAME_MAX)
+    check_text(f"{field}.source", item.source, limits.ITEM_SOURCE_MAX)
+    check_text(f"{field}.type", item.type, limits.ITEM_SOURCE_MAX)
     check_text(f"{field}.label", item.label, limits.ITEM_LABEL_MAX)
-    check_object(f"{field}.payload", item.payload)
+    check_json(f"{field}.payload", item.payload)

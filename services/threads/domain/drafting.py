@@ -10,7 +10,7 @@ from services.threads.domain.branches import BranchFacts, resolve
 from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.checks import refuse_reserved
 from services.threads.domain.commands import Stamp
-from services.threads.domain.errors import DecisionConflict, InvalidTransition
+from services.threads.domain.errors import AlreadyDecided, InvalidTransition
 from services.threads.domain.events import FSM, Event, Fact, number
 from services.threads.domain.evolve import evolve
 from services.threads.domain.gate import Verdict
@@ -32,7 +32,7 @@ class Draft:
 
     def add(self, *facts: Fact) -> Draft:
         """Append facts with the next numbers."""
-        for event in number(facts, self.thread.seq, self.stamp.now, self.stamp.actor):
+        for event in number(facts, self.thread.seq, self.stamp.now, self.stamp.actor, self.stamp.new_event_id):
             self.thread = evolve(self.thread, event)
             self.events = (*self.events, event)
         return self
@@ -48,7 +48,7 @@ class Draft:
     ) -> Draft:
         """Fire a trigger: one state_transition, and the gate's audit where a gate was asked.
 
-        Raises InvalidTransition when the cell is empty, DecisionConflict when a person comes after
+        Raises InvalidTransition when the cell is empty, AlreadyDecided when a person comes after
         another's decision.
         """
         state = self.thread.state
@@ -77,7 +77,7 @@ def refusal(thread: Thread, trigger: str, *, by_person: bool) -> Exception:
     trigger.
     """
     if by_person and thread.decided is not None:
-        return DecisionConflict("ALREADY_DECIDED", thread.state, None, thread.decided)
+        return AlreadyDecided(thread.state, thread.decided)
     return InvalidTransition(thread.state, trigger)
 
 

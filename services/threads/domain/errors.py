@@ -7,6 +7,7 @@ from datetime import datetime
 
 from services.kernel.errors import Conflict, EtagMismatch, Invalid, NotAllowed, NotFound
 from services.threads.domain.events import Actor
+from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import State
 
 
@@ -41,20 +42,31 @@ class InvalidTransition(NotAllowed):
         super().__init__("INVALID_TRANSITION", f"{trigger} is not allowed in {state}", state=state, trigger=trigger)
 
 
-class DecisionConflict(Conflict):
-    """Somebody decided first: the metadata tells the loser who, what, when, and the state now (section
-    0.3).
-    """
+class AlreadyDecided(Conflict):
+    """Somebody decided first: the metadata tells the loser who, what, when, and the state now (section 0.3)."""
 
-    def __init__(self, reason: str, state: State, cited: str | None, decided: Decided | None) -> None:
-        super().__init__(reason, _told(reason, decided), state=state, cited_proposal_id=cited, **_who(decided))
+    def __init__(self, state: State, decided: Decided) -> None:
+        super().__init__(
+            "ALREADY_DECIDED",
+            f"already decided: {decided.choice} by {decided.actor.kind} {decided.actor.subject}",
+            state=state,
+            **_who(decided),
+        )
+
+
+class ProposalChanged(Conflict):
+    """The cited proposal is not the one that stands; the ledger may know who settled it."""
+
+    def __init__(self, state: State, cited: str, standing: Proposal | None) -> None:
+        super().__init__(
+            "PROPOSAL_CHANGED",
+            "the proposal is not the one that stands now",
+            state=state,
+            proposal_id=standing.proposal_id if standing else None,
+            proposal_digest=standing.digest if standing else None,
+        )
         self.state = state
         self.cited = cited
-        self.decided = decided
-
-    def settled_by(self, decided: Decided) -> DecisionConflict:
-        """The same refusal with the line of the ledger that settled the cited proposal."""
-        return DecisionConflict("ALREADY_DECIDED", self.state, self.cited, decided)
 
 
 class StaleEtag(EtagMismatch):
@@ -92,22 +104,14 @@ class NotExecutable(NotAllowed):
     """A suggestion or an improvised plan names no registered action, so that nothing could run."""
 
     def __init__(self, state: State, kind: str) -> None:
-        super().__init__("NOT_EXECUTABLE", f"a proposal of kind {kind} runs nothing", state=state, kind=kind)
+        super().__init__("ACTION_NOT_ALLOWED", f"a proposal of kind {kind} runs nothing", state=state, kind=kind)
 
 
 class AlreadyTerminal(NotAllowed):
     """Terminal is absorbing (I3)."""
 
     def __init__(self, state: State) -> None:
-        super().__init__("THREAD_IS_TERMINAL", f"the thread is {state}", state=state)
-
-
-def _told(reason: str, decided: Decided | None) -> str:
-    if reason == "DIGEST_MISMATCH":
-        return "the proposal is not the one that was read"
-    if decided is None:
-        return "the proposal does not stand any more"
-    return f"already decided: {decided.choice} by {decided.actor.kind} {decided.actor.subject}"
+        super().__init__("INVALID_TRANSITION", f"the thread is {state}, which is an end", state=state)
 
 
 def _who(decided: Decided | None) -> dict[str, object]:
@@ -117,6 +121,6 @@ def _who(decided: Decided | None) -> dict[str, object]:
         "decision": decided.choice,
         "decided_by": decided.actor.subject,
         "decided_by_kind": decided.actor.kind,
-        "decided_at": decided.time.isoformat(),
+        "decided_time": decided.time.isoformat(),
         "decided_proposal_id": decided.proposal_id,
     }

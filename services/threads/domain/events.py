@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,25 +17,26 @@ class ActorKind(StrEnum):
     USER = "user"
     AGENT = "agent"
     SERVICE = "service"
-    FSM = "fsm"
+    FSM = "fsm_engine"
 
 
 @dataclass(frozen=True)
 class Actor:
-    """`subject` is the verified principal's subject, or the name of the duty for services and the FSM."""
+    """`subject` is the verified principal's subject or the name of a duty; empty for the state machine."""
 
     kind: ActorKind
     subject: str
 
 
-FSM = Actor(ActorKind.FSM, "threads")
+FSM = Actor(ActorKind.FSM, "")
 """Moves that follow by themselves from another event."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the log. `seq` is 1..n without holes within a thread; `time` is UTC."""
+    """One line of the log. `id` is `evt_…`; `seq` is 1..n without holes within a thread; `time` is UTC."""
 
+    id: str
     kind: Kind
     seq: int
     time: datetime
@@ -52,11 +53,13 @@ class Fact:
     actor: Actor | None = None
 
 
-def number(facts: Iterable[Fact], after: int, now: datetime, actor: Actor) -> tuple[Event, ...]:
+def number(
+    facts: Iterable[Fact], after: int, now: datetime, actor: Actor, new_id: Callable[[], str]
+) -> tuple[Event, ...]:
     """Give facts the numbers after `after`. A reserved kind is a bug, not a refusal."""
     events = []
     for offset, fact in enumerate(facts, start=1):
         if fact.kind in RESERVED:
             raise ValueError(f"reserved kind {fact.kind} cannot be emitted")
-        events.append(Event(fact.kind, after + offset, now, fact.actor or actor, fact.data))
+        events.append(Event(new_id(), fact.kind, after + offset, now, fact.actor or actor, fact.data))
     return tuple(events)

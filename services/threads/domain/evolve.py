@@ -13,8 +13,8 @@ from services.threads.domain.kinds import Kind
 from services.threads.domain.moved import moved
 from services.threads.domain.proposal import ActionKind, Proposal, as_object
 from services.threads.domain.reading import maybe_number, text
-from services.threads.domain.states import Target
-from services.threads.domain.thread import Execution, Feedback, FeedbackKind, Inferred, Thread
+from services.threads.domain.states import State, Target
+from services.threads.domain.thread import AutoAdvance, Execution, Feedback, FeedbackKind, Inferred, Thread
 
 
 def rebuild(events: Iterable[Event]) -> Thread:
@@ -35,7 +35,7 @@ def evolve(thread: Thread | None, event: Event) -> Thread:
         if event.kind is not Kind.THREAD_CREATED:
             raise ValueError(f"a log does not begin with {event.kind}")
         return created(event)
-    return replace(_apply(thread, event), seq=event.seq, update_time=event.time)
+    return replace(_apply(thread, event), seq=event.seq, update_time=event.time, last_event_id=event.id)
 
 
 def _apply(thread: Thread, event: Event) -> Thread:
@@ -48,19 +48,21 @@ def _apply(thread: Thread, event: Event) -> Thread:
         case Kind.CONTEXT_INFERRED:
             return replace(_spent(thread, data, Target.CONTEXT), context=_inferred(data))
         case Kind.ACTION_INFERRED:
-            return _proposed(thread, data)
+            return _proposed(thread, event)
         case Kind.ACTION_REDIRECTED:
             return _redirected(thread, event)
         case Kind.EXECUTION_STARTED:
             return replace(thread, execution=Execution(text(data, "proposal_id"), started=True))
         case Kind.EXECUTION_FINISHED:
-            return _finished(thread, data)
+            return _finished(thread, event)
         case Kind.SUBTHREADS_SPAWNED:
             children = data.get("child_thread_ids")
             more = len(children) if isinstance(children, list | tuple) else 0
-            return replace(thread, open_children=thread.open_children + more)
+            return replace(thread, children=thread.children + more, open_children=thread.open_children + more)
         case Kind.SUBTHREAD_TERMINAL_REPORTED:
             return replace(thread, open_children=thread.open_children - 1)
+        case Kind.AUTO_ADVANCE_DECISION:
+            return replace(thread, trail=(*thread.trail, _advanced(data)))
         case Kind.THREAD_RENAMED:
             return replace(thread, title=text(data, "new_title"))
         case Kind.LATER:
@@ -80,7 +82,8 @@ def _inferred(data: JsonObject) -> Inferred:
     )
 
 
-def _proposed(thread: Thread, data: JsonObject) -> Thread:
+def _proposed(thread: Thread, event: Event) -> Thread:
+    data = event.data
     if data.get("cleared"):
         return replace(thread, proposal=None)
     thread = _spent(thread, data, Target.ACTION)
@@ -101,6 +104,7 @@ def _proposed(thread: Thread, data: JsonObject) -> Thread:
         model_used=text(data, "model_used"),
         tier_used=text(data, "tier_used"),
         by_user=bool(data.get("from_user_override")),
+        event_id=event.id,
     )
     answered = () if not proposal.by_user else thread.feedback
     return replace(thread, proposal=proposal, revision=proposal.revision, question="", feedback=answered)
@@ -119,7 +123,8 @@ def _redirected(thread: Thread, event: Event) -> Thread:
     return replace(thread, feedback=(*thread.feedback, said))
 
 
-def _finished(thread: Thread, data: JsonObject) -> Thread:
+def _finished(thread: Thread, event: Event) -> Thread:
+    data = event.data
     if data.get("late"):
         return thread
     before = thread.execution
@@ -129,5 +134,17 @@ def _finished(thread: Thread, data: JsonObject) -> Thread:
         finished=True,
         success=bool(data.get("success")),
         code=text(data, "code"),
+        finish_time=event.time,
     )
     return replace(thread, execution=execution)
+
+
+def _advanced(data: JsonObject) -> AutoAdvance:
+    axes = data.get("axes")
+    return AutoAdvance(
+        target=Target(text(data, "target")),
+        advance=bool(data.get("advance")),
+        confidence=maybe_number(data, "confidence"),
+        chosen_state=State(text(data, "chosen_state")),
+        axes=tuple(str(axis) for axis in axes) if isinstance(axes, list | tuple) else (),
+    )

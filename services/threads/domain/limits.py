@@ -10,12 +10,15 @@ FEEDBACK_MAX: Final = 4_000
 """Redirect feedback, clarification and edit texts, rejection and dismissal reasons, hand-off notes."""
 RATIONALE_MAX: Final = 4_000
 NAME_MAX: Final = 120
-"""Names of actions, recipients of a hand-off, model and tier names."""
+"""Names of actions, of sources, of models and tiers."""
+RECIPIENT_MAX: Final = 200
 CODE_MAX: Final = 64
 """Machine-readable codes of results and reasons."""
 
 CONTEXT_ITEMS_MAX: Final = 200
-ITEM_ID_MAX: Final = 200
+ITEM_ID_MAX: Final = 128
+ITEM_SOURCE_MAX: Final = 64
+"""Of an item's source and of its type."""
 ITEM_LABEL_MAX: Final = 500
 
 JSON_DEPTH_MAX: Final = 24

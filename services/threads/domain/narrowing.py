@@ -4,16 +4,16 @@ section 3.5).
 
 from __future__ import annotations
 
-from services.kernel.errors import NotAllowed
+from services.kernel.errors import Invalid
 from services.threads.domain.autonomy import LEVELS, TIERS, Policy
 
 
-class PolicyWidens(NotAllowed):
+class PolicyWidens(Invalid):
     """The child's policy would widen the parent's on the named axes."""
 
     def __init__(self, axes: tuple[str, ...]) -> None:
         listed = ", ".join(axes)
-        super().__init__("POLICY_WIDENS", f"the policy would widen its parent's: {listed}", axes=listed)
+        super().__init__("INVALID_POLICY", f"the policy would widen its parent's: {listed}", axes=listed)
 
 
 def widened_axes(parent: Policy, child: Policy) -> tuple[str, ...]:

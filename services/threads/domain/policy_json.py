@@ -38,13 +38,13 @@ def policy_from(value: Json, default: str = autonomy.DEFAULT_PRESET) -> Policy:
     if isinstance(value, str):
         if value not in autonomy.PRESETS:
             names = ", ".join(autonomy.PRESETS)
-            raise Invalid("UNKNOWN_AUTONOMY", f"autonomy is one of {names}, or an object", field="autonomy")
+            raise Invalid("INVALID_POLICY", f"autonomy is one of {names}, or an object", field="autonomy")
         return autonomy.PRESETS[value]
     if not isinstance(value, Mapping):
-        raise Invalid("INVALID_AUTONOMY", "autonomy is a preset's name or an object", field="autonomy")
+        raise Invalid("INVALID_POLICY", "autonomy is a preset's name or an object", field="autonomy")
     policy = autonomy.compose({axis: _axis(axis, given) for axis, given in value.items()})
     if autonomy.TIERS.index(policy.inference_floor_tier) > autonomy.TIERS.index(policy.inference_ceiling_tier):
-        raise Invalid("INVALID_AUTONOMY", "the tier floor is above its ceiling", field="autonomy.inference_floor_tier")
+        raise Invalid("INVALID_POLICY", "the tier floor is above its ceiling", field="autonomy.inference_floor_tier")
     return policy
 
 
@@ -79,7 +79,7 @@ def _axis(axis: str, value: Json) -> object:
         if not isinstance(value, bool):
             raise _invalid(axis, "is true or false")
         return value
-    raise Invalid("UNKNOWN_AXIS", "autonomy has no such axis", field="autonomy", axis=axis)
+    raise Invalid("INVALID_POLICY", "autonomy has no such axis", field="autonomy", axis=axis)
 
 
 def _set(axis: str, value: Json) -> frozenset[str]:
@@ -100,4 +100,4 @@ def _number(axis: str, value: Json) -> float:
 
 
 def _invalid(axis: str, says: str) -> Invalid:
-    return Invalid("INVALID_AUTONOMY", f"autonomy.{axis} {says}", field=f"autonomy.{axis}")
+    return Invalid("INVALID_POLICY", f"autonomy.{axis} {says}", field=f"autonomy.{axis}")

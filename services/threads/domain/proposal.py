@@ -96,6 +96,12 @@ class Proposal:
     model_used: str = ""
     tier_used: str = ""
     by_user: bool = False
+    event_id: str = ""
+
+    @property
+    def action_id(self) -> str:
+        """The id of the action on a card: globally unique (section 4.10)."""
+        return f"act-{self.event_id}"
 
     @property
     def digest(self) -> str:

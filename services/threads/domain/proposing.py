@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.commands import Citation
-from services.threads.domain.errors import DecisionConflict
+from services.threads.domain.errors import AlreadyDecided, ProposalChanged
 from services.threads.domain.events import Fact
 from services.threads.domain.kinds import Kind
 from services.threads.domain.proposal import ActionKind, Proposal
@@ -59,11 +59,11 @@ def check_citation(thread: Thread, cited: Citation | None, open_in: frozenset[St
     standing = thread.proposal
     if standing is None or standing.proposal_id != cited.proposal_id or thread.state not in open_in:
         decided = thread.decided
-        settled = decided is not None and decided.concerns(cited.proposal_id)
-        reason = "ALREADY_DECIDED" if settled else "PROPOSAL_SUPERSEDED"
-        raise DecisionConflict(reason, thread.state, cited.proposal_id, decided)
+        if decided is not None and decided.concerns(cited.proposal_id):
+            raise AlreadyDecided(thread.state, decided)
+        raise ProposalChanged(thread.state, cited.proposal_id, standing)
     if standing.digest != cited.digest:
-        raise DecisionConflict("DIGEST_MISMATCH", thread.state, cited.proposal_id, thread.decided)
+        raise ProposalChanged(thread.state, cited.proposal_id, standing)
 
 
 def decision(choice: str, proposal: Proposal | None = None, cited: Citation | None = None) -> JsonObject:

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.threads.domain.autonomy import Policy
-from services.threads.domain.canonical import JsonObject
+from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.errors import Decided
 from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import State, Target
@@ -29,7 +29,7 @@ class ContextItem:
     source: str = ""
     type: str = ""
     label: str = ""
-    payload: JsonObject = field(default_factory=dict)
+    payload: Json = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,18 @@ class Execution:
     finished: bool = False
     success: bool = False
     code: str = ""
+    finish_time: datetime | None = None
+
+
+@dataclass(frozen=True)
+class AutoAdvance:
+    """One decision of the policy gate, yes or no."""
+
+    target: Target
+    advance: bool
+    confidence: float | None
+    chosen_state: State
+    axes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -90,11 +102,13 @@ class Thread:
     since: datetime
     context_items: tuple[ContextItem, ...] = ()
     source: str = ""
+    urgency: str = "surface_now"
     parent_id: str | None = None
     path: tuple[str, ...] = ()
     ordinal: int = 0
     parent_relationship: Relationship = Relationship.DECOMPOSE
     originating_scrape_id: str | None = None
+    children: int = 0
     open_children: int = 0
     target: Target | None = None
     inferred: frozenset[Target] = frozenset()
@@ -111,6 +125,13 @@ class Thread:
     decided: Decided | None = None
     handed_to: str = ""
     resurface_at: datetime | None = None
+    trail: tuple[AutoAdvance, ...] = ()
+    last_event_id: str = ""
+
+    @property
+    def root_id(self) -> str:
+        """The oldest ancestor, the thread itself for a root."""
+        return self.path[0] if self.path else self.thread_id
 
     @property
     def etag(self) -> str:

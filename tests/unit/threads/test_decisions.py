@@ -10,7 +10,7 @@ import pytest
 from services.kernel.errors import Conflict, Invalid, NotAllowed
 from services.threads.domain import commands as c
 from services.threads.domain.canonical import canonical_json
-from services.threads.domain.errors import DecisionConflict
+from services.threads.domain.errors import AlreadyDecided, ProposalChanged
 from services.threads.domain.evolve import rebuild
 from services.threads.domain.feedback import unresolved
 from services.threads.domain.kinds import Kind
@@ -23,7 +23,7 @@ def test_pub01_the_second_approval_is_told_who_approved() -> None:
     stage = reach(State.AWAITING_CONFIRMATION)
     cited = stage.cited
     stage.do(c.Accept(cited), replace(USER, subject="grace"))
-    with pytest.raises(DecisionConflict) as lost:
+    with pytest.raises(AlreadyDecided) as lost:
         stage.do(c.Accept(cited))
     told = lost.value.metadata
     assert (lost.value.reason, told["decided_by"], told["decision"], told["state"]) == (
@@ -43,15 +43,15 @@ def test_a_late_approval_never_counts_for_a_later_state(state: State) -> None:
 
 def test_pub02_dismiss_after_approve_is_a_conflict() -> None:
     stage = reach(State.EXECUTING)
-    with pytest.raises(DecisionConflict):
+    with pytest.raises(AlreadyDecided):
         stage.do(c.Dismiss(stage.cited))
 
 
 def test_another_digest_is_a_conflict() -> None:
     stage = reach(State.AWAITING_CONFIRMATION)
-    with pytest.raises(DecisionConflict) as lost:
+    with pytest.raises(ProposalChanged) as lost:
         stage.do(c.Accept(c.Citation(stage.cited.proposal_id, "0" * 64)))
-    assert lost.value.reason == "DIGEST_MISMATCH"
+    assert lost.value.metadata["proposal_digest"] == stage.cited.digest
 
 
 def test_an_approval_without_a_citation_is_refused() -> None:
@@ -113,7 +113,7 @@ def test_an_edit_makes_the_old_citation_stale_and_names_the_editor() -> None:
     old = stage.cited
     stage.do(c.Edit(old, action=choice(text="write")))
     assert stage.it.state is State.AWAITING_CONFIRMATION
-    with pytest.raises(DecisionConflict) as lost:
+    with pytest.raises(AlreadyDecided) as lost:
         stage.do(c.Accept(old))
     assert lost.value.metadata["decision"] == "edit"
     stage.do(c.Accept(stage.cited))
