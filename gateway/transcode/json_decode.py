@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 import orjson
-from google.protobuf import duration_pb2, message_factory, timestamp_pb2
+from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
@@ -85,9 +85,11 @@ def _one(field: FieldDescriptor) -> Read:
             assert field.enum_type is not None
             return partial(_enum, field.enum_type)
         case Kind.TIMESTAMP:
-            return _timestamp
+            assert field.message_type is not None
+            return partial(_timestamp, message_factory.GetMessageClass(field.message_type))
         case Kind.DURATION:
-            return _duration
+            assert field.message_type is not None
+            return partial(_duration, message_factory.GetMessageClass(field.message_type))
         case Kind.MESSAGE:
             assert field.message_type is not None
             return partial(_message, field.message_type)
@@ -168,8 +170,8 @@ def _enum(enum: EnumDescriptor, value: object, path: str) -> int:
     return numbers[value]
 
 
-def _timestamp(value: object, path: str) -> Message:
-    stamp = timestamp_pb2.Timestamp()
+def _timestamp(make: Callable[[], Any], value: object, path: str) -> Any:
+    stamp = make()
     try:
         if not isinstance(value, str) or not _RFC3339.fullmatch(value):
             raise ValueError
@@ -179,8 +181,8 @@ def _timestamp(value: object, path: str) -> Message:
     return stamp
 
 
-def _duration(value: object, path: str) -> Message:
-    span = duration_pb2.Duration()
+def _duration(make: Callable[[], Any], value: object, path: str) -> Any:
+    span = make()
     try:
         if not isinstance(value, str) or not _SECONDS.fullmatch(value):
             raise ValueError
