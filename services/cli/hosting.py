@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TypeVar
 
 from gateway.main import build as build_gateway
 from gateway.settings import GatewaySettings
@@ -23,6 +24,7 @@ from services.streaming.settings import StreamingSettings
 from services.threads.main import build as build_threads
 from services.threads.settings import ThreadsSettings
 
+_S = TypeVar("_S", bound=CommonSettings)
 _LOOPBACK = "127.0.0.1:0"
 SERVICES = ("threads", "coordination", "planning", "streaming")
 
@@ -38,7 +40,7 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
     addresses and URLs, which are those of this process."""
     shared = {"listen": _LOOPBACK, "nats_url": engines.nats_url}
 
-    async def host(name: str, build: Build[CommonSettings], settings: CommonSettings) -> Bound:
+    async def host(name: str, build: Build[_S], settings: _S) -> Bound:
         life = await stack.enter_async_context(Lifecycle(name, settings.drain_seconds))
         return await build(settings, life)
 

@@ -91,7 +91,7 @@ def _log_to(settings: CommonSettings, path: Path) -> TextIO:
 async def _tell_of_engines(running: Engines) -> None:
     """Deaths and restarts of Postgres and NATS, in the log."""
     async for event in running.watch():
-        _log.warning("engine", event=repr(event))
+        _log.warning("engine.changed", change=repr(event))
 
 
 async def _fill_demo(url: str, say: Console) -> None:
