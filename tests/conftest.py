@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from services.engines import Engines, EngineSettings, engines
+from services.engines import Engines, EngineSettings, discard, engines
 from services.kernel.migrations import migrate
 from tests.nats_server import NatsServer
 
@@ -29,8 +29,10 @@ def rounds() -> int:
 @pytest.fixture(scope="session")
 async def servers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engines]:
     """The real engines of this test process. Data is thrown away, so fsync is off."""
-    async with engines(tmp_path_factory.mktemp("engines"), EngineSettings(fsync=False)) as running:
+    home = tmp_path_factory.mktemp("engines")
+    async with engines(home, EngineSettings(fsync=False)) as running:
         yield running
+    discard(home)  # as root its data lies outside of pytest's own folder, which pytest would clear up
 
 
 @dataclass

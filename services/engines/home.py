@@ -45,11 +45,11 @@ def hold(home: Path) -> Iterator[None]:
         _refuse_open_house(home)
         fd = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise HomeInUse(home, _holder(fd)) from None
         with refusals(home):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise HomeInUse(home, _holder(fd)) from None
             _write_pid(home, fd)
         yield
     finally:

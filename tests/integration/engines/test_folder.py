@@ -2,6 +2,7 @@
 
 # ruff: noqa: ASYNC221, ASYNC240 - a test's own files and processes may block it
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from services.engines import HomeFull, HomeNotUsable, HomeNotWritable, SecretMissing, discard, engines
+from services.engines import HomeFull, HomeNotUsable, HomeNotWritable, RestartFailed, SecretMissing, discard, engines
 from services.engines.sockets import LONGEST_SOCKET_PATH
 from tests.integration.engines.conftest import needs_python, needs_root
 from tests.integration.engines.supervised import NOBODY, supervised
@@ -89,6 +90,52 @@ async def test_a_folder_that_filled_up_is_refused_and_works_again_once_there_is_
             connection = await asyncpg.connect(running.database_url("threads"))
             assert await connection.fetchval("SELECT n FROM kept") == 1
             await connection.close()
+
+
+@needs_root
+async def test_a_folder_that_fills_up_while_it_runs_loses_nothing_and_goes_on_once_there_is_room(home: Path) -> None:
+    with mounted(home, "size=300m,mode=755"):
+        async with engines(home) as running:
+            url, watch = running.database_url("threads"), running.watch()
+            await ask(url, "CREATE TABLE kept (n int, padding text)")
+            fill(home / "filler")
+            confirmed = await write_until_refused(url)
+            if (await ask(url, "SELECT 1")) is None:  # PostgreSQL itself gave up, as it does without room for its WAL
+                async with asyncio.timeout(30):
+                    while not isinstance(event := await watch.next(), RestartFailed):
+                        pass
+                    assert "full" in event.reason
+            (home / "filler").unlink()
+            async with asyncio.timeout(30):
+                while (count := await ask(url, "SELECT count(*) FROM kept")) is None:
+                    await asyncio.sleep(0.05)
+            assert isinstance(count, int)
+            assert count >= confirmed
+
+
+# 32,768 rows of 32 characters: a megabyte once put together.
+SERIES = "FROM generate_series(1, 32768) AS i"
+
+
+async def write_until_refused(url: str) -> int:
+    """How many rows of a megabyte each were confirmed before one was not."""
+    for number in range(1000):
+        if await ask(url, f"INSERT INTO kept SELECT {number}, string_agg(md5(i::text), '') {SERIES}") is None:
+            return number
+    raise AssertionError("the folder was not full")
+
+
+async def ask(url: str, statement: str) -> object:
+    """The answer, `done` when there is none, None when it was refused or nobody is there."""
+    try:
+        connection = await asyncpg.connect(url, timeout=5)
+        try:
+            found = await connection.fetch(statement)
+        finally:
+            await connection.close()
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        return None
+    return found[0][0] if found else "done"
 
 
 def fill(file: Path) -> None:
