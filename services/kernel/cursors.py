@@ -65,3 +65,32 @@ def position_of(frame_id: str) -> Position | None:
     """The position that one of our own ids names; None for an empty or foreign id."""
     cursor = parse(frame_id)
     return cursor if isinstance(cursor, Position) else None
+
+
+class Start(NamedTuple):
+    """Where a reader goes on: after event `after` of the current generation; `reset` says why that is not the
+    continuation of what it has, if it is not."""
+
+    after: int
+    reset: str | None
+
+
+def start_of(cursor: Cursor, generation: int, first: int, last: int, *, bare: bool) -> Start:
+    """The rules of D1.3 and PUB05, for a stream that keeps events `first`..`last` of `generation` (last = first - 1:
+    none). `bare`: plain integers are taken for positions of the current generation (the seed's rule)."""
+    match cursor:
+        case Absent():
+            return Start(0, None)
+        case Bare(n) if bare:
+            position = Position(generation, n)
+        case Position() as position:
+            pass
+        case _:
+            return Start(0, "malformed")
+    if position.generation != generation:
+        return Start(0, "generation")
+    if position.n > last:
+        return Start(0, "ahead")
+    if position.n < first - 1:
+        return Start(0, "gap")
+    return Start(position.n, None)

@@ -45,6 +45,11 @@ def sse(frame: Frame) -> bytes:
     return b"%b%b\n\n" % (head.encode("ascii"), frame.data)
 
 
+def data_of(frame: Frame) -> bytes:
+    """The frame's data alone: for hubs whose readers take frames, not bytes (it is what their limits count)."""
+    return frame.data
+
+
 def reset(reason: str, oldest_id: str) -> Frame:
     """What tells a reader that what follows is not the continuation of what it has. `reason`: gap,
     generation, ahead or malformed (D1.3)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -134,9 +135,13 @@ class Hub:
 
     # For Reader and Hubs --------------------------------------------------------------------------
 
-    async def primed(self) -> None:
-        """Waits until the ring knows its place."""
-        await self._primed.wait()
+    async def primed(self, seconds: float) -> bool:
+        """Waits until the ring knows its place, at most so long."""
+        if not self._primed.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._primed.wait()
+        return self._primed.is_set()
 
     def join(self, reader: Reader, slot: int) -> None:
         """From here on the reader is served from the ring; only what comes from now on counts as its lag."""

@@ -76,7 +76,8 @@ class Reader:
                 return b"".join(map(self._hub.encode, frames))
 
     async def frames(self, most_bytes: int = 64 * 1024) -> list[Frame]:
-        """The next frames; [] after a silence of the hub's `idle` seconds. Raises StreamClosed."""
+        """The next frames; [] after a silence of the hub's `idle` seconds, and once when the reader has come to the
+        end of what is stored and nothing is left to give. Raises StreamClosed."""
         match await self._more(most_bytes):
             case None:
                 return []
@@ -84,6 +85,11 @@ class Reader:
                 return self._hub.ring.frames(start, end)
             case frames:
                 return frames
+
+    @property
+    def position(self) -> str:
+        """The cursor of a reader that has everything that this one has: of use when it is `level`."""
+        return self._hub.ring.position if self.slot >= 0 else self.cursor
 
     @property
     def level(self) -> bool:
@@ -119,12 +125,14 @@ class Reader:
         await self.close()
 
     async def _more(self, most_bytes: int) -> tuple[int, int] | list[Frame] | None:
+        ring = self._hub.ring
         if self.slot < 0:
+            if not await self._hub.primed(self._hub.limits.idle):
+                return None
             replayed = await self._catch_up()
             if replayed is not None:
                 return replayed
-        ring = self._hub.ring
-        if self.slot == ring.end and self._closed is None:
+        elif self.slot == ring.end and self._closed is None:
             await self._wait()
         # What was published before a close is still given, except to a reader that is cut for being slow.
         if self._closed is not None and (self._closed != "deleted" or self.slot == ring.end):
@@ -136,7 +144,6 @@ class Reader:
 
     async def _catch_up(self) -> list[Frame] | None:
         """The next frames from the log, or None once the reader has joined the ring."""
-        await self._hub.primed()
         while self._closed is None:
             where = self._locate()
             if isinstance(where, int):

@@ -1,0 +1,1 @@
+"""Postgres and NATS behind the ports of `application`."""

@@ -1,0 +1,194 @@
+"""Sessions and the outbox of their streams in Postgres."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import bindparam, case, func, insert, select, tuple_, update
+
+from services.kernel import frames, idempotency
+from services.kernel.ids import new_id
+from services.kernel.postgres import Database, Row, Tx, compiled
+from services.kernel.principal import Principal
+from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
+from services.streaming.application.ports import Attached, Page, PendingEvent, SessionKey
+from services.streaming.domain.errors import attach_fenced, session_not_found
+from services.streaming.domain.log import Entry, Record
+from services.streaming.domain.session import Session, TurnState
+
+_s, _o = SESSIONS.c, SESSION_OUTBOX.c
+_FIELDS = (
+    "tenant",
+    "id",
+    "state",
+    "title",
+    "adapter",
+    "provider",
+    "model",
+    "thinking",
+    "version",
+    "generation",
+    "created_at",
+    "updated_at",
+)
+_SHOWN = [_s[name] for name in _FIELDS]
+_MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
+_ROWS_OF = (_o.tenant == bindparam("of_tenant")) & (_o.session_id == bindparam("of_id"))
+_PENDING_MOST = 256
+
+_CREATE = compiled(insert(SESSIONS).values({name: bindparam(name) for name in _FIELDS}))
+_GET = compiled(select(*_SHOWN).where(_MINE))
+_NEWEST_FIRST = select(*_SHOWN).where(_s.tenant == bindparam("of_tenant")).order_by(_s.created_at.desc(), _s.id.desc())
+_FIRST_PAGE = compiled(_NEWEST_FIRST.limit(bindparam("size")))
+_NEXT_PAGE = compiled(
+    _NEWEST_FIRST.where(
+        tuple_(_s.created_at, _s.id) < tuple_(bindparam("after_time", type_=_s.created_at.type), bindparam("after_id"))
+    ).limit(bindparam("size"))
+)
+_RECORD = compiled(select(_s.generation, _s.tail_generation, _s.tail_n).where(_MINE))
+_RAISE = compiled(
+    update(SESSIONS)
+    .where(_MINE, _s.generation == bindparam("held"))
+    .values(generation=bindparam("raised"), tail_seq=0, version=_s.version + 1, updated_at=func.now())
+)
+_LOOK_FROM_THE_START = compiled(update(SESSION_OUTBOX).where(_ROWS_OF, _o.sent_seq.is_(None)).values(after_seq=0))
+_ATTACH = compiled(
+    update(SESSIONS)
+    .where(_MINE, (bindparam("given") == 0) | (bindparam("given") >= _s.numbering))
+    .values(
+        attach_epoch=_s.attach_epoch + 1,
+        numbering=case((bindparam("given") == 0, _s.attach_epoch + 1), else_=_s.numbering),
+    )
+    .returning(_s.attach_epoch, _s.numbering)
+)
+_SAY = compiled(
+    insert(SESSION_OUTBOX).from_select(
+        ["tenant", "session_id", "event_id", "name", "data", "after_seq"],
+        select(
+            _s.tenant,
+            _s.id,
+            bindparam("event_id", type_=_o.event_id.type),
+            bindparam("name", type_=_o.name.type),
+            bindparam("data", type_=_o.data.type),
+            _s.tail_seq,
+        ).where(_MINE),
+    )
+)
+_PENDING = compiled(
+    select(_o.id, _o.event_id, _o.name, _o.data, _o.after_seq)
+    .where(_ROWS_OF, _o.sent_seq.is_(None))
+    .order_by(_o.id)
+    .limit(_PENDING_MOST)
+)
+_SENT = compiled(update(SESSION_OUTBOX).where(_o.id == bindparam("row")).values(sent_seq=bindparam("seq")))
+_TAIL = compiled(
+    update(SESSIONS)
+    .where(_MINE, _s.tail_seq < bindparam("seq"))
+    .values(tail_generation=bindparam("tail_gen"), tail_n=bindparam("tail_at"), tail_seq=bindparam("seq"))
+)
+_WAITING = compiled(
+    select(_o.tenant, _o.session_id)
+    .where(_o.sent_seq.is_(None))
+    .group_by(_o.tenant, _o.session_id)
+    .order_by(func.min(_o.id))
+    .limit(bindparam("most"))
+)
+
+
+async def say(tx: Tx, key: SessionKey, name: str, body: dict[str, object]) -> None:
+    """Writes an event that tells of state, in the transaction that changes the state (S.2). After the commit, ping
+    `SWEEP_SUBJECT`, or flush the session's appender."""
+    line = frames.line_of_json(body)
+    await tx.execute(_SAY, **_of(key), event_id=new_id("evt"), name=name, data=line)
+
+
+class PostgresSessions:
+    """Fills `SessionStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, session: Session, caller: Principal, request_id: str, digest: bytes) -> Session:
+        """One transaction: the key, the session, the first event of its stream."""
+        idempotent = idempotency.key_for(caller, "CreateSession", request_id)
+        async with self._database.transaction() as tx:
+            answered = await idempotency.remember(tx, idempotent, digest)
+            if answered is not None:
+                return await self._get(tx, SessionKey(session.tenant, answered.decode()))
+            await tx.execute(_CREATE, **{name: getattr(session, name) for name in _FIELDS})
+            await say(tx, SessionKey(session.tenant, session.id), "turn", {"state": "idle"})
+            await idempotency.store(tx, idempotent, session.id.encode())
+        return session
+
+    async def get(self, key: SessionKey) -> Session:
+        """The session, or NotFound."""
+        async with self._database.connection() as tx:
+            return await self._get(tx, key)
+
+    async def page(self, tenant: str, after: tuple[str, str] | None, size: int) -> Page:
+        """One row more than asked for tells whether there are further ones."""
+        async with self._database.connection() as tx:
+            if after is None:
+                rows = await tx.fetch(_FIRST_PAGE, of_tenant=tenant, size=size + 1)
+            else:
+                time = datetime.fromisoformat(after[0])
+                rows = await tx.fetch(_NEXT_PAGE, of_tenant=tenant, after_time=time, after_id=after[1], size=size + 1)
+        return Page([_session(row) for row in rows[:size]], len(rows) > size)
+
+    async def record(self, key: SessionKey) -> Record:
+        """What is known of the session's log."""
+        async with self._database.connection() as tx:
+            row = await tx.fetchrow(_RECORD, **_of(key))
+        if row is None:
+            raise session_not_found(key.session)
+        return Record(row["generation"], row["tail_generation"], row["tail_n"])
+
+    async def raise_generation(self, key: SessionKey, held: int, to: int) -> bool:
+        """A conditional update. The stream may be another one: sequences that were noted before say nothing now."""
+        async with self._database.transaction() as tx:
+            if await tx.execute(_RAISE, **_of(key), held=held, raised=to) != 1:
+                return False
+            await tx.execute(_LOOK_FROM_THE_START, **_of(key))
+            return True
+
+    async def attach(self, key: SessionKey, epoch: int) -> Attached:
+        """Epochs of one numbering are those from its first on; a numbering that was left cannot be gone on with."""
+        async with self._database.connection() as tx:
+            row = await tx.fetchrow(_ATTACH, **_of(key), given=epoch)
+            if row is None:
+                session = await self._get(tx, key)
+                raise attach_fenced(session.generation)
+        return Attached(row["attach_epoch"], row["numbering"])
+
+    async def pending(self, key: SessionKey) -> list[PendingEvent]:
+        """Rows not in the log yet, in order."""
+        async with self._database.connection() as tx:
+            rows = await tx.fetch(_PENDING, **_of(key))
+        return [PendingEvent(row["id"], row["event_id"], row["name"], row["data"], row["after_seq"]) for row in rows]
+
+    async def sent(self, key: SessionKey, row: int, entry: Entry) -> None:
+        """The row is in the log; so is the tail recorded, which never goes back."""
+        async with self._database.transaction() as tx:
+            await tx.execute(_SENT, row=row, seq=entry.seq)
+            await tx.execute(_TAIL, **_of(key), seq=entry.seq, tail_gen=entry.generation, tail_at=entry.n)
+
+    async def with_pending(self, most: int) -> list[SessionKey]:
+        """Sessions with rows not in the log yet."""
+        async with self._database.connection() as tx:
+            rows = await tx.fetch(_WAITING, most=most)
+        return [SessionKey(row["tenant"], row["session_id"]) for row in rows]
+
+    async def _get(self, tx: Tx, key: SessionKey) -> Session:
+        row = await tx.fetchrow(_GET, **_of(key))
+        if row is None:
+            raise session_not_found(key.session)
+        return _session(row)
+
+
+def _of(key: SessionKey) -> dict[str, str]:
+    return {"of_tenant": key.tenant, "of_id": key.session}
+
+
+def _session(row: Row) -> Session:
+    fields = dict(row)
+    return Session(**{**fields, "state": TurnState(fields["state"])})

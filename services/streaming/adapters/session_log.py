@@ -1,0 +1,88 @@
+"""The log of sessions in JetStream: one subject a session, appended by expected last sequence (S.1).
+
+No Nats-Msg-Id: a lost acknowledgement answers differently on one node and on three. What was stored is found by
+reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from services.kernel import jetstream
+from services.kernel.bus import Bus, token
+from services.kernel.cursors import position_of
+from services.kernel.errors import Unavailable
+from services.kernel.jetstream import EXPECT_SUBJECT, Refused, Stored
+from services.kernel.streams import SESSIONS
+from services.streaming.application.ports import NotNext, SessionKey
+from services.streaming.domain.log import Entry, Origin
+
+ID: Final = "Treadle-Id"
+EVENT: Final = "Treadle-Event"
+NAME: Final = "Treadle-Name"
+ORIGIN: Final = "Treadle-Origin"
+_APPEND_SECONDS: Final = 5.0
+
+
+def subject_of(key: SessionKey) -> str:
+    """The session's subject. Invalid when a part of it could be anything but one token."""
+    return f"session.{token(key.tenant)}.{token(key.session)}"
+
+
+class JetStreamSessionLog:
+    """Fills `SessionLog`."""
+
+    def __init__(self, bus: Bus, ensure: Callable[[], Awaitable[object]]) -> None:
+        self._bus = bus
+        self._ensure = ensure
+
+    async def append(self, key: SessionKey, entry: Entry, after: int) -> int:
+        """One publish; NotNext when the expectation fails, Unavailable when nobody knows."""
+        headers = {
+            EXPECT_SUBJECT: str(after),
+            ID: f"{entry.generation}-{entry.n}",
+            EVENT: entry.event_id,
+            NAME: entry.name,
+            ORIGIN: ".".join(map(str, entry.origin)),
+        }
+        try:
+            return await jetstream.publish(self._bus, subject_of(key), entry.line, headers, _APPEND_SECONDS)
+        except Refused as refused:
+            if refused.out_of_order:
+                raise NotNext from refused
+            raise Unavailable("LOG_UNAVAILABLE", "the session's log does not take events right now") from refused
+
+    async def tail(self, key: SessionKey) -> Entry | None:
+        """The newest entry, from the leader. A stream that is gone is made anew, and empty."""
+        try:
+            stored = await jetstream.last_of(self._bus, SESSIONS, subject_of(key))
+        except Refused as refused:
+            if refused.code != jetstream.STREAM_NOT_FOUND:
+                raise
+            await self._ensure()
+            return None
+        return None if stored is None else entry_of(stored)
+
+    async def find(self, key: SessionKey, event_id: str, after: int, upto: int) -> Entry | None:
+        """Reads forward; a direct get may be behind, so that only a read that came to `upto` may say no."""
+        reached = after
+        if reached >= upto:
+            return None
+        async for chunk in jetstream.read_from(self._bus, SESSIONS, subject_of(key), after + 1):
+            for stored in chunk:
+                if stored.headers.get(EVENT) == event_id:
+                    return entry_of(stored)
+            reached = chunk[-1].seq
+            if reached >= upto:
+                return None
+        raise Unavailable("LOG_UNAVAILABLE", "the session's log is not level yet")
+
+
+def entry_of(stored: Stored) -> Entry:
+    """The entry that a stored message is."""
+    headers = stored.headers
+    position = position_of(headers.get(ID, ""))
+    generation, n = position if position is not None else (0, 0)
+    origin = Origin(*map(int, headers.get(ORIGIN, "0.0.0.0").split(".")))
+    return Entry(stored.seq, generation, n, headers.get(EVENT, ""), headers.get(NAME, ""), origin, stored.data)

@@ -1,0 +1,1 @@
+"""Use cases of streaming, over ports that the adapters fill."""

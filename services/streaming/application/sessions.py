@@ -1,0 +1,69 @@
+"""Opening, reading and listing sessions."""
+
+from __future__ import annotations
+
+from services.kernel.bus import Bus
+from services.kernel.clock import Clock
+from services.kernel.errors import Refusal
+from services.kernel.ids import NewId
+from services.kernel.principal import Principal
+from services.kernel.telemetry import get_logger
+from services.streaming.application.appenders import Appenders
+from services.streaming.application.ports import Page, SessionKey, SessionStore
+from services.streaming.domain.session import Session, new_session
+
+SWEEP_SUBJECT = "wake.streaming.sweep"
+_log = get_logger("streaming.sessions")
+
+
+class Sessions:
+    """The use cases; every one is inside the caller's tenant."""
+
+    def __init__(self, store: SessionStore, appenders: Appenders, bus: Bus, clock: Clock, new_id: NewId) -> None:
+        self._store = store
+        self._appenders = appenders
+        self._bus = bus
+        self._clock = clock
+        self._new_id = new_id
+
+    async def create(
+        self,
+        caller: Principal,
+        *,
+        adapter: str,
+        provider: str,
+        model: str,
+        thinking: str,
+        title: str,
+        request_id: str,
+        digest: bytes,
+    ) -> Session:
+        """Opens a session and its stream. The same request_id answers the same session."""
+        asked = new_session(
+            caller.tenant,
+            self._new_id("ses"),
+            self._clock.now(),
+            adapter=adapter,
+            provider=provider,
+            model=model,
+            thinking=thinking,
+            title=title,
+        )
+        session = await self._store.create(asked, caller, request_id, digest)
+        key = SessionKey(session.tenant, session.id)
+        try:
+            await self._appenders.flush(key)
+        except Refusal as refusal:
+            # The session stands; its stream is opened by the sweep when the log answers again.
+            _log.warning("session.stream_waits", session=session.id, reason=refusal.reason)
+            await self._bus.ping(SWEEP_SUBJECT)
+            return session
+        return await self._store.get(key)
+
+    async def get(self, caller: Principal, session_id: str) -> Session:
+        """The session, or NotFound."""
+        return await self._store.get(SessionKey(caller.tenant, session_id))
+
+    async def page(self, caller: Principal, after: tuple[str, str] | None, size: int) -> Page:
+        """A page, newest first."""
+        return await self._store.page(caller.tenant, after, size)

@@ -1,0 +1,30 @@
+"""The refusals of streaming; reasons are those of `error_reason.proto`."""
+
+from __future__ import annotations
+
+from services.kernel.errors import Conflict, Exhausted, Invalid, NotFound, Unavailable
+
+
+def session_not_found(session_id: str) -> NotFound:
+    """No such session for this tenant."""
+    return NotFound("SESSION_NOT_FOUND", "there is no such session", session=session_id)
+
+
+def attach_fenced(generation: int) -> Conflict:
+    """Another runner holds the session, or a newer generation is in force."""
+    return Conflict("ATTACH_FENCED", "another runner has taken this session", generation=generation)
+
+
+def reader_too_slow() -> Exhausted:
+    """A reader did not keep up; its last id is good."""
+    return Exhausted("READER_TOO_SLOW", "the reader did not keep up: come back with the last id")
+
+
+def invalid_event(message: str, field: str) -> Invalid:
+    """An agent's event that is not of the named set, or not well formed."""
+    return Invalid("INVALID_EVENT", message, field=field)
+
+
+def log_unavailable() -> Unavailable:
+    """The log cannot take or give events now."""
+    return Unavailable("LOG_UNAVAILABLE", "the session's log cannot be reached right now")

@@ -1,0 +1,108 @@
+"""The composition root of the streaming service."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from services.kernel import frames, idempotency, streams
+from services.kernel.bus import Bus
+from services.kernel.clock import SystemClock
+from services.kernel.grpc_server import GrpcServer
+from services.kernel.hubs import Hubs
+from services.kernel.ids import new_id
+from services.kernel.lifecycle import Bound, Lifecycle
+from services.kernel.paging import PageTokens
+from services.kernel.postgres import Database
+from services.kernel.principal import Authenticator
+from services.kernel.relay import Relay
+from services.streaming.adapters.domain_feed import DomainFeed
+from services.streaming.adapters.epochs import next_epoch
+from services.streaming.adapters.feed_source import FeedSource
+from services.streaming.adapters.postgres import PostgresSessions
+from services.streaming.adapters.session_log import JetStreamSessionLog
+from services.streaming.adapters.session_source import SessionSource
+from services.streaming.application.appenders import Appenders
+from services.streaming.application.attaching import Attaching
+from services.streaming.application.ports import FeedKey, SessionKey
+from services.streaming.application.sessions import SWEEP_SUBJECT, Sessions
+from services.streaming.settings import StreamingSettings
+from services.streaming.transport.feeds import FeedServicer
+from services.streaming.transport.runners import RunnerServicer
+from services.streaming.transport.sessions import SessionServicer
+from treadle.streaming.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
+from treadle.streaming.v1.runner_service_pb2_grpc import add_RunnerServiceServicer_to_server
+from treadle.streaming.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
+
+
+async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
+    """Database and bus; the log and its appenders; the hubs of sessions and of facts; three services over them."""
+    clock = SystemClock()
+    database = await Database.open(
+        settings.streaming_database_url, "streaming", min_size=settings.pool_min, max_size=settings.pool_max
+    )
+    life.push(database.close)
+    bus = await Bus.connect(settings.nats_url, "streaming")
+    life.push(bus.close)
+
+    async def ensure_domain() -> streams.StreamState:
+        return await streams.ensure_domain(
+            bus, lambda: next_epoch(database), replicas=settings.stream_replicas, days=settings.domain_days
+        )
+
+    async def ensure_sessions() -> streams.StreamState:
+        return await streams.ensure_sessions(bus, replicas=settings.stream_replicas)
+
+    await ensure_sessions()
+    await ensure_domain()
+
+    store = PostgresSessions(database)
+    appenders = Appenders(JetStreamSessionLog(bus, ensure_sessions), store)
+    attaching = Attaching(appenders, store)
+    sessions = Sessions(store, appenders, bus, clock, new_id)
+
+    feed = DomainFeed(bus, ensure_domain)
+    of_session: Hubs[SessionKey] = Hubs(lambda key: SessionSource(bus, key), frames.data_of)
+    of_facts: Hubs[FeedKey] = Hubs(lambda key: FeedSource(bus, feed, key), frames.data_of)
+
+    async def sweep() -> None:
+        async with bus.listen(SWEEP_SUBJECT) as bell:
+            await appenders.sweep(bell)
+
+    life.spawn("relay", Relay(database, bus, "streaming").run)
+    life.spawn("sweep", sweep)
+    life.spawn("domain_feed", feed.run)
+    life.spawn("idle_sessions", of_session.run)
+    life.spawn("idle_facts", of_facts.run)
+    life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
+
+    tokens = PageTokens(settings.page_signing_key(), "sessions")
+    server = GrpcServer(
+        "streaming",
+        settings.listen,
+        [
+            (
+                add_SessionServiceServicer_to_server,
+                SessionServicer(sessions, tokens),
+                "treadle.streaming.v1.SessionService",
+            ),
+            (
+                add_FeedServiceServicer_to_server,
+                FeedServicer(sessions, of_session, of_facts),
+                "treadle.streaming.v1.FeedService",
+            ),
+            (
+                add_RunnerServiceServicer_to_server,
+                RunnerServicer(attaching),
+                "treadle.streaming.v1.RunnerService",
+            ),
+        ],
+        Authenticator(settings.secret(), clock),
+    )
+    address = await server.start()
+    life.push(lambda: server.stop(settings.drain_seconds / 2))
+    # Balancers first; then every stream is told and ended, so that nobody waits for them; then the server.
+    life.on_drain(server.not_serving)
+    life.on_drain(of_session.close)
+    life.on_drain(of_facts.close)
+    life.on_drain(attaching.close)
+    return Bound("streaming", address)

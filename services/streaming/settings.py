@@ -1,0 +1,18 @@
+"""Settings of the streaming service."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from services.kernel.settings import ServiceSettings
+
+
+class StreamingSettings(ServiceSettings):
+    """What the streaming service reads beyond the common settings."""
+
+    listen: str = "127.0.0.1:9104"
+    streaming_database_url: str = "postgresql://treadle@127.0.0.1:5432/streaming"
+    stream_replicas: int = Field(default=1, ge=1, le=5)
+    """Copies of each JetStream stream, when this service makes it; 3 in a cluster."""
+    domain_days: int = Field(default=7, ge=1, le=365)
+    """How many days DOMAIN keeps facts, when this service makes it."""

@@ -1,0 +1,96 @@
+"""FeedService: every stream is a reader of a hub, written in batches; who does not keep up is cut with a reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+
+from services.kernel.errors import Unavailable
+from services.kernel.hub import Reader, StreamClosed
+from services.kernel.hubs import Hubs
+from services.kernel.request import current_principal
+from services.streaming.application.ports import FeedKey, SessionKey
+from services.streaming.application.sessions import Sessions
+from services.streaming.domain.errors import reader_too_slow
+from services.streaming.transport import names, translate
+from treadle.streaming.v1 import feed_service_pb2 as pb
+from treadle.streaming.v1.feed_service_pb2_grpc import FeedServiceServicer
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+_BATCH_BYTES = 64 * 1024
+_GRACE = 1.0
+"""Seconds that a write under way is given when its reader is closed for another reason than being slow."""
+
+
+class FeedServicer(FeedServiceServicer):
+    """Authorises when a reader attaches; holds no database connection while it streams (PUB17)."""
+
+    def __init__(self, sessions: Sessions, of_session: Hubs[SessionKey], of_facts: Hubs[FeedKey]) -> None:
+        self._sessions = sessions
+        self._of_session = of_session
+        self._of_facts = of_facts
+
+    async def SubscribeSession(
+        self, request: pb.SubscribeSessionRequest, context: _Context
+    ) -> AsyncIterator[pb.FrameBatch]:
+        """A session's events."""
+        caller = current_principal()
+        session = await self._sessions.get(caller, names.session_id(request.name))
+        async with self._of_session.reader(SessionKey(caller.tenant, session.id), request.last_event_id) as reader:
+            await _stream(reader, context)
+        return
+        yield pb.FrameBatch()  # makes this a generator, which is what a streaming handler is
+
+    async def SubscribeThread(
+        self, request: pb.SubscribeThreadRequest, context: _Context
+    ) -> AsyncIterator[pb.FrameBatch]:
+        """A thread and its descendants."""
+        key = FeedKey(current_principal().tenant, names.thread_id(request.name))
+        async with self._of_facts.reader(key, request.last_event_id) as reader:
+            await _stream(reader, context)
+        return
+        yield pb.FrameBatch()
+
+    async def SubscribeTenant(
+        self, request: pb.SubscribeTenantRequest, context: _Context
+    ) -> AsyncIterator[pb.FrameBatch]:
+        """The whole tenant."""
+        key = FeedKey(current_principal().tenant, None)
+        async with self._of_facts.reader(key, request.last_event_id) as reader:
+            await _stream(reader, context)
+        return
+        yield pb.FrameBatch()
+
+
+async def _stream(reader: Reader, context: _Context) -> None:
+    """Writes until the reader is closed. A write that the peer does not take is broken off when the reader is cut."""
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    cut: list[str] = []
+
+    def on_cut(reason: str) -> None:
+        cut.append(reason)
+        loop.call_later(0 if reason == "slow" else _GRACE, task.cancel)
+
+    reader.on_cut = on_cut
+    try:
+        while True:
+            frames = await reader.frames(_BATCH_BYTES)
+            # A reader that is level is told its place: at first, and as a checkpoint when nothing happens for long.
+            position = reader.position if not frames or reader.level else ""
+            await context.write(translate.batch(frames, position))
+    except StreamClosed as closed:
+        reason = closed.reason
+    except asyncio.CancelledError:
+        if not cut:
+            raise
+        task.uncancel()
+        reason = cut[0]
+    if reason == "slow":
+        raise reader_too_slow()
+    if reason == "drain":
+        raise Unavailable("STREAM_DRAINING", "this server is stopping: come back with the last id")

@@ -1,0 +1,70 @@
+"""Between protobuf and the domain; decides nothing."""
+
+from __future__ import annotations
+
+from services.kernel.frames import Frame
+from services.streaming.application.attachment import Numbered
+from services.streaming.domain import agent_events
+from services.streaming.domain.agent_events import AgentEvent
+from services.streaming.domain.errors import invalid_event
+from services.streaming.domain.session import Session, TurnState
+from treadle.streaming.v1 import feed_service_pb2, runner_service_pb2, session_service_pb2
+
+_STATES = {
+    TurnState.IDLE: session_service_pb2.Session.STATE_IDLE,
+    TurnState.RUNNING: session_service_pb2.Session.STATE_RUNNING,
+    TurnState.WAITING: session_service_pb2.Session.STATE_WAITING,
+    TurnState.FAILED: session_service_pb2.Session.STATE_FAILED,
+}
+
+
+def session(one: Session) -> session_service_pb2.Session:
+    """A session as its resource."""
+    message = session_service_pb2.Session(
+        name=f"sessions/{one.id}",
+        id=one.id,
+        etag=f'"{one.version}"',
+        state=_STATES[one.state],
+        title=one.title,
+        adapter=one.adapter,
+        provider=one.provider,
+        model=one.model,
+        thinking=one.thinking,
+        generation=one.generation,
+    )
+    message.create_time.FromDatetime(one.created_at)
+    message.update_time.FromDatetime(one.updated_at)
+    return message
+
+
+def batch(frames: list[Frame], position: str) -> feed_service_pb2.FrameBatch:
+    """Frames as they go to a reader."""
+    message = feed_service_pb2.FrameBatch(position=position)
+    add = message.frames.add
+    for frame in frames:
+        add(id=frame.id, event=frame.event, data=frame.data)
+    return message
+
+
+def agent_event(message: runner_service_pb2.RunnerEvent) -> Numbered:
+    """A runner's event through the allow-list. Invalid for what an agent may not say."""
+    if message.sequence < 1:
+        raise invalid_event("sequence must be 1 or more", "sequence")
+    return Numbered(message.sequence, _event(message))
+
+
+def _event(message: runner_service_pb2.RunnerEvent) -> AgentEvent | None:
+    said = message.event
+    match said.WhichOneof("event"):
+        case "text_delta":
+            return agent_events.delta("text_delta", said.text_delta.delta, said.text_delta.block)
+        case "activity_delta":
+            return agent_events.delta("activity_delta", said.activity_delta.delta, said.activity_delta.block)
+        case "tool":
+            return agent_events.tool(said.tool.call_id, said.tool.name, said.tool.status)
+        case "text_reset":
+            return agent_events.text_reset(list(said.text_reset.blocks))
+        case "status":
+            return agent_events.status(said.status.code)
+        case _:
+            raise invalid_event("an agent may say activity_delta, text_delta, text_reset, tool or status", "event")
