@@ -28,6 +28,11 @@ class Console:
         await self.page.goto(self.url + path)
         await expect(self.page.locator("[data-live=live]")).to_be_visible()
 
+    async def read(self, thread_id: str) -> None:
+        """Opens a thread's own page and waits until it can be decided on."""
+        await self.goto(f"/threads/{thread_id}")
+        await expect(self.thread(thread_id)).to_be_visible()
+
     def row(self, thread_id: str) -> Locator:
         """The thread's row in the list."""
         return self.page.locator(f'[data-row="{thread_id}"]')

@@ -36,7 +36,7 @@ async def test_approving_by_keyboard_leads_to_done(console: Console, matters: Ma
 async def test_redirecting_with_feedback_brings_another_proposal(console: Console, matters: Matters) -> None:
     thread_id = await matters.proposed("Append the minutes to minutes.md")
     before = (await matters.card(thread_id))["actions"][0]["proposal_id"]
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
     await console.button("Redirect")
     await console.page.get_by_label("What should be different?").fill("make it a task instead")
     await console.press("Control+Enter")
@@ -49,7 +49,7 @@ async def test_redirecting_with_feedback_brings_another_proposal(console: Consol
 
 async def test_editing_approves_nothing_and_what_runs_is_what_was_edited(console: Console, matters: Matters) -> None:
     thread_id = await matters.proposed("Append “bread” to edited.md")
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
     await console.press("e")
     await console.page.get_by_label("text", exact=True).fill("rye bread")
     await console.page.get_by_role("button", name="Save changes").click()
@@ -63,7 +63,7 @@ async def test_editing_approves_nothing_and_what_runs_is_what_was_edited(console
 
 async def test_dismissing_by_keyboard_asks_first(console: Console, matters: Matters) -> None:
     thread_id = await matters.proposed("Remind me of nothing")
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
     await console.press("d")
     await expect(console.page.get_by_role("dialog", name="Dismiss this thread?")).to_be_visible()
     await console.press("Escape")
@@ -75,7 +75,7 @@ async def test_dismissing_by_keyboard_asks_first(console: Console, matters: Matt
 
 async def test_the_loser_of_a_race_sees_who_won(console: Console, matters: Matters) -> None:
     thread_id = await matters.proposed("Append the winner to winners.md")
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
 
     async def somebody_is_faster(route: Route) -> None:
         assert (await matters.decide(thread_id, "dismiss")).status_code == 200
@@ -92,7 +92,7 @@ async def test_the_loser_of_a_race_sees_who_won(console: Console, matters: Matte
 
 async def test_a_lost_answer_is_asked_for_again_with_the_same_key(console: Console, matters: Matters) -> None:
     thread_id = await matters.proposed("Append once to once.md")
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
     keys: list[str | None] = []
 
     async def answer_is_lost(route: Route) -> None:
@@ -114,7 +114,7 @@ async def test_a_lost_answer_is_asked_for_again_with_the_same_key(console: Conso
 async def test_a_question_is_answered_where_it_is_asked(console: Console, matters: Matters) -> None:
     thread_id = await matters.create("Order the thing", "[[clarify: Which thing do you mean?]]")
     await matters.waits(thread_id, "awaiting_action_clarification")
-    await console.goto(f"/threads/{thread_id}")
+    await console.read(thread_id)
     await expect(console.thread(thread_id).get_by_text("Which thing do you mean?").first).to_be_visible()
     await console.press("r")
     await console.page.keyboard.type("the red one, as a task")
@@ -126,10 +126,10 @@ async def test_a_question_is_answered_where_it_is_asked(console: Console, matter
 async def test_rejecting_and_snoozing(console: Console, matters: Matters) -> None:
     first = await matters.proposed("Append a no to no.md")
     second = await matters.proposed("Append a later to later.md")
-    await console.goto(f"/threads/{first}")
+    await console.read(first)
     await console.press("x", "Enter")
     await console.shows(first, "dismissed")
-    await console.goto(f"/threads/{second}")
+    await console.read(second)
     await expect(console.row(second)).to_be_visible()
     await console.press("s", "Enter")
     await expect(console.row(second)).to_have_count(0)

@@ -1,5 +1,5 @@
 // Changes an action's parameters before it is approved: a field for each, or the whole as JSON.
-import { useState } from "react";
+import { useId, useState } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
 import { Button } from "../ui/Button";
 import { useInView } from "../ui/useInView";
@@ -114,6 +114,7 @@ interface FieldProps {
 }
 
 function Field({ name, value, text, error, first, onText }: FieldProps) {
+  const id = useId();
   const kind = kindOf(value);
   if (kind === "boolean") {
     return (
@@ -132,9 +133,12 @@ function Field({ name, value, text, error, first, onText }: FieldProps) {
   }
   const rows = Math.min(14, Math.max(1, text.split("\n").length, Math.ceil(text.length / 72)));
   return (
-    <label className="flex flex-col gap-1">
-      <span className="font-mono text-sm">{name}</span>
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className="font-mono text-sm">
+        {name}
+      </label>
       <textarea
+        id={id}
         className="field resize-y font-mono text-sm"
         rows={rows}
         value={text}
@@ -142,11 +146,16 @@ function Field({ name, value, text, error, first, onText }: FieldProps) {
         spellCheck={kind === "text"}
         inputMode={kind === "number" ? "decimal" : undefined}
         aria-invalid={error !== undefined}
+        aria-describedby={error ? `${id}-error` : undefined}
         onChange={(event) => {
           onText(event.target.value);
         }}
       />
-      {error ? <span className="text-sm text-madder">{error}</span> : null}
-    </label>
+      {error ? (
+        <span id={`${id}-error`} className="text-sm text-madder">
+          {error}
+        </span>
+      ) : null}
+    </div>
   );
 }
