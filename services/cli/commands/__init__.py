@@ -1,0 +1,1 @@
+"""The command groups: options and help only. What a command does is imported when it runs."""
