@@ -24,7 +24,7 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
     <div
       role="group"
       aria-label="Decide"
-      className="sticky bottom-0 -mb-5 flex flex-wrap items-center gap-2 rounded-b-xl bg-raised pb-5 pt-2 max-lg:-mb-4 max-lg:pb-4 max-sm:grid max-sm:grid-cols-3"
+      className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-3 lg:sticky lg:bottom-0 lg:-mx-5 lg:-mb-5 lg:rounded-b-xl lg:border-t lg:border-line lg:bg-raised lg:px-5 lg:py-4"
     >
       {has("accept") ? (
         <Button
