@@ -52,11 +52,11 @@ async def test_no_engine_runs_as_root(home: Path) -> None:
             )
 
 
-async def test_the_home_may_be_passed_through_but_not_listed_and_its_parents_stay(home: Path, parent: Path) -> None:
+async def test_the_home_may_be_passed_through_but_not_listed_and_its_parents_stay(new_home: Path, parent: Path) -> None:
     before = stat.S_IMODE(parent.stat().st_mode)
-    async with engines(home) as running:
-        assert running.data == home
-        assert stat.S_IMODE(home.stat().st_mode) == 0o711
+    async with engines(new_home) as running:
+        assert running.data == new_home
+        assert stat.S_IMODE(new_home.stat().st_mode) == 0o711
         assert stat.S_IMODE(parent.stat().st_mode) == before
 
 
@@ -143,7 +143,7 @@ def test_programs_out_of_reach_are_copied_once_and_run_from_there(parent: Path) 
     assert all(entry.name[0] != "." for entry in SHARED_ROOT.iterdir())
 
 
-async def test_copied_programs_make_and_run_a_database(home: Path, parent: Path) -> None:
+async def test_copied_programs_make_and_run_a_database(new_home: Path, parent: Path) -> None:
     account = Account(NOBODY, NOBODY, drop=True)
     real = find_binaries(account)
     hidden = hide(real, parent)
@@ -151,7 +151,7 @@ async def test_copied_programs_make_and_run_a_database(home: Path, parent: Path)
         PostgresBinaries(reachable_tree(hidden, account), real.postgres.major),
         reachable_nats(parent / "venv" / "nats-server", account),
     )
-    async with engines(home, binaries=copied) as running:
+    async with engines(new_home, binaries=copied) as running:
         assert await answer(running.database_url("threads")) == 1
         assert psutil.Process(running.pid("nats")).exe().startswith(str(SHARED_ROOT))
 

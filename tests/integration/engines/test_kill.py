@@ -57,18 +57,18 @@ async def test_a_start_right_after_a_kill_waits_for_the_old_children(home: Path)
             assert await kept(second.said["postgres"]) == [1]
 
 
-async def test_killed_at_any_moment_of_its_start_the_next_start_works(home: Path) -> None:
+async def test_killed_at_any_moment_of_its_start_the_next_start_works(new_home: Path) -> None:
     """The first start, with initdb in it, is the long one: most rounds begin with an empty folder."""
     chance = random.Random(4)
     for number in range(ROUNDS):
         async with asyncio.timeout(60):
-            process = await started_and_killed(home, chance.uniform(0.0, 0.9))
+            process = await started_and_killed(new_home, chance.uniform(0.0, 0.9))
             await process.wait()
-        async with engines(home) as running:
+        async with engines(new_home) as running:
             await write(running.database_url("threads"), number)
             assert number in await kept(running.database_url("threads"))
         if chance.random() < 0.7:
-            shutil.rmtree(home)
+            shutil.rmtree(new_home)
 
 
 async def started_and_killed(home: Path, seconds: float) -> asyncio.subprocess.Process:

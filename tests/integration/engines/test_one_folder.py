@@ -18,10 +18,10 @@ DATABASES = ("threads", "coordination", "planning", "streaming")
 
 
 async def test_a_cold_and_a_warm_start_give_the_same_data_and_say_how_long_they_took(
-    home: Path, capsys: pytest.CaptureFixture[str]
+    new_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = time.perf_counter()
-    async with engines(home) as running:
+    async with engines(new_home) as running:
         cold = time.perf_counter() - started
         for name in DATABASES:
             connection = await asyncpg.connect(running.database_url(name))
@@ -33,7 +33,7 @@ async def test_a_cold_and_a_warm_start_give_the_same_data_and_say_how_long_they_
         await client.jetstream().publish("kept.one", b"word")
         await client.close()
     started = time.perf_counter()
-    async with engines(home) as running:
+    async with engines(new_home) as running:
         warm = time.perf_counter() - started
         for name in DATABASES:
             connection = await asyncpg.connect(running.database_url(name, tcp=True))
@@ -155,27 +155,27 @@ async def test_leaving_stops_the_children_also_when_cancelled(home: Path) -> Non
     await until_gone(*pids, seconds=0.1)
 
 
-async def test_a_start_that_is_cancelled_leaves_nothing_running(home: Path) -> None:
+async def test_a_start_that_is_cancelled_leaves_nothing_running(new_home: Path) -> None:
     async def run() -> None:
-        async with engines(home):
+        async with engines(new_home):
             raise AssertionError("it was not meant to get here")
 
     task = asyncio.create_task(run())
-    while not (home / "logs" / "postgres.log").exists():
+    while not (new_home / "logs" / "postgres.log").exists():
         await asyncio.sleep(0.001)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with engines(home) as running:
+    async with engines(new_home) as running:
         connection = await asyncpg.connect(running.database_url("threads"))
         await connection.close()
 
 
-async def test_the_log_of_the_run_before_is_kept_aside(home: Path) -> None:
+async def test_the_log_of_the_run_before_is_kept_aside(new_home: Path) -> None:
     for _ in range(2):
-        async with engines(home):
+        async with engines(new_home):
             pass
-    logs = home / "logs"
+    logs = new_home / "logs"
     assert "initdb" not in (logs / "postgres.log").read_text()
     assert "running bootstrap script" in (logs / "postgres.log.1").read_text()
 
