@@ -78,8 +78,9 @@ class Ring:
         over = self._ends[-1] - self._start_of_bytes() - self._limits.bytes
         if over > 0:
             excess = max(excess, bisect_right(self._ends, self._start_of_bytes() + over - 1) + 1)
+        excess = min(excess, len(self._frames) - 1)
         if excess:
-            self._trim(min(excess, len(self._frames) - 1))
+            self._trim(excess)
 
     def locate(self, position: Position | None) -> int | Elsewhere:
         """The slot at which a reader that has everything up to `position` goes on; None is a reader with

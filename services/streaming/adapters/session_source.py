@@ -54,7 +54,7 @@ class SessionSource:
 
     async def replay(self, cursor: str) -> AsyncGenerator[Replayed, None]:
         """From the log: what the cursor's rules say (D1.3), of the generation that is in force."""
-        tail = await jetstream.last_of(self._bus, SESSIONS, self._subject)
+        tail = await self._tail()
         if tail is None:
             start = cursors.start_of(cursors.parse(cursor), 0, 1, 0, bare=True)
             yield Replayed([frames.reset(start.reset, "")] if start.reset else [], "")
@@ -98,7 +98,7 @@ class SessionSource:
                     self._take(stored)
         if self._last_seq is None:
             return
-        tail = await jetstream.last_of(self._bus, SESSIONS, self._subject)
+        tail = await self._tail()
         if tail is None or tail.seq < self._last_seq:
             # Another log than the one that was followed: begin again with whatever it has.
             self._last_seq, self._last = None, Position(0, 0)
@@ -106,6 +106,14 @@ class SessionSource:
             self._hub.restart(Position(0, 0), complete=True)
             if tail is not None:
                 self._look.ring()
+
+    async def _tail(self) -> Stored | None:
+        try:
+            return await jetstream.last_of(self._bus, SESSIONS, self._subject)
+        except jetstream.Refused as refused:
+            if refused.code == jetstream.STREAM_NOT_FOUND:
+                return None  # its writer makes it anew, with a new generation
+            raise
 
     def _take(self, stored: Stored) -> None:
         """The next message of the subject. Frames are published together, once a turn of the event loop."""

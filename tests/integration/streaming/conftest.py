@@ -1,0 +1,76 @@
+"""Replicas of the streaming service on the test's own database and nats-server, spoken to over real channels."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import grpc
+import pytest
+
+from services.kernel.bus import Bus
+from services.kernel.lifecycle import Lifecycle
+from services.kernel.postgres import Database
+from services.kernel.settings import load
+from services.streaming.main import build
+from services.streaming.settings import StreamingSettings
+from tests.conftest import MakeDatabase
+from tests.integration.streaming.client import Streaming
+
+StartReplica = Callable[[], Awaitable[Streaming]]
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    """Closed at the end of the test, in reverse."""
+    async with AsyncExitStack() as one:
+        yield one
+
+
+@pytest.fixture
+async def database_url(make_database: MakeDatabase) -> str:
+    """A fresh database of the streaming service."""
+    return await make_database("streaming")
+
+
+@pytest.fixture
+async def database(database_url: str, stack: AsyncExitStack) -> Database:
+    """A pool on it, for what a test looks up or writes behind the service's back."""
+    database = await Database.open(database_url, "test")
+    stack.push_async_callback(database.close)
+    return database
+
+
+@pytest.fixture
+async def bus(nats_url: str, stack: AsyncExitStack) -> Bus:
+    """The test's own connection."""
+    bus = await Bus.connect(nats_url, "test")
+    stack.push_async_callback(bus.close)
+    return bus
+
+
+@pytest.fixture
+def start_replica(database_url: str, nats_url: str, stack: AsyncExitStack) -> StartReplica:
+    """Starts one more replica in this process and answers a client of it."""
+
+    async def start() -> Streaming:
+        settings = load(
+            StreamingSettings,
+            listen="127.0.0.1:0",
+            streaming_database_url=database_url,
+            nats_url=nats_url,
+            drain_seconds=5,
+        )
+        life = await stack.enter_async_context(Lifecycle("streaming", settings.drain_seconds))
+        bound = await build(settings, life)
+        channel = grpc.aio.insecure_channel(bound.address)
+        stack.push_async_callback(channel.close)
+        return Streaming(channel, life)
+
+    return start
+
+
+@pytest.fixture
+async def streaming(start_replica: StartReplica) -> Streaming:
+    """One replica."""
+    return await start_replica()
