@@ -80,19 +80,36 @@ def _file_append(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
 
 
 def _text_to_append(words: Words) -> str:
-    """A quote; else what follows the file name and a colon; else the description, where it is not the instruction
-    itself; else the title without “append … to FILE”."""
+    """A quote; else by the line that names the file: what follows it and a colon; in the title, the description or what
+    stands before “to FILE”; in the description, what stands before “to FILE”, else its other lines, else the title."""
     if (quote := reading.quoted_text(words.own)) is not None:
         return quote
-    name = next(reading.file_names(words.title), None)
-    if name is None:
-        rest = [line for line in words.description.splitlines() if not any(reading.file_names(line))]
-        return "\n".join(rest).strip() or words.title or words.own
-    before, _, after = words.title.partition(name)
+    lines = words.description.splitlines()
+    if (name := next(reading.file_names(words.title), None)) is not None:
+        before, following = _around(words.title, name)
+        return following or words.description or _without_instruction(before) or words.title
+    for number, line in enumerate(lines):
+        if (name := next(reading.file_names(line), None)) is not None:
+            before, following = _around(line, name)
+            others = "\n".join(lines[:number] + lines[number + 1 :]).strip()
+            if following:
+                return "\n".join([following, *lines[number + 1 :]]).strip()
+            return _object_of(before) or others or words.title
+    return words.description or words.title or words.own
+
+
+def _around(line: str, name: str) -> tuple[str, str]:
+    """What stands before the file name, and what follows it and a colon."""
+    before, _, after = line.partition(name)
     following = after.lstrip("\"'`”»").strip()
-    if following.startswith(":") and following[1:].strip():
-        return following[1:].strip()
-    return words.description or _without_instruction(before) or words.title
+    return before, following[1:].strip() if following.startswith(":") else ""
+
+
+def _object_of(before: str) -> str:
+    """`append the rota to ` → `the rota`; nothing for `append it to `, and where no such word begins the line."""
+    first = before.split(" ", 1)[0].strip(":,").lower()
+    said = _without_instruction(before) if first in APPENDING else ""
+    return "" if said.lower() in ("it", "this", "that", "them", "to") else said
 
 
 def _without_instruction(text: str) -> str:
@@ -100,7 +117,18 @@ def _without_instruction(text: str) -> str:
     kept = text.split()
     if kept and kept[0].strip(":,").lower() in APPENDING:
         kept = kept[1:]
-    while kept and kept[-1].lower().strip("\"'`“«") in ("to", "in", "into", "at", "the", "file", "end", "of", ""):
+    while kept and kept[-1].lower().strip("\"'`“«") in (
+        "to",
+        "in",
+        "into",
+        "at",
+        "the",
+        "file",
+        "end",
+        "of",
+        "down",
+        "",
+    ):
         kept = kept[:-1]
     return " ".join(kept).strip(" :,")
 
