@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from services.runner.domain.task import InferenceTask, PriorProposal
 from services.runner.providers import reading
+from services.runner.providers.appending import APPENDING, text_to_append
 from services.runner.providers.words import Words
 
-APPENDING: Final = frozenset(["append", "add", "write", "note", "record", "log", "save", "put", "insert", "jot"])
 AS_A_TASK: Final = frozenset(
     ["as a task", "a task instead", "task instead", "make it a task", "make a task", "create a task", "add a task",
      "new task", "todo", "to-do", "a to-do", "remind me"]
@@ -75,62 +75,8 @@ def _file_append(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
     before = prior.parameters if prior is not None and prior.name == "file_append" else {}
     path = _first(reading.file_names, words.told) or before.get("path")
     path = path or next(reading.file_names(words.own), DEFAULT_FILE)
-    text = _first_quote(words.told) or before.get("text") or _text_to_append(words)
+    text = _first_quote(words.told) or before.get("text") or text_to_append(words)
     return {"path": reading.fit(path, 1024), "text": reading.fit(text, _TEXT_MOST)}
-
-
-def _text_to_append(words: Words) -> str:
-    """A quote; else by the line that names the file: what follows it and a colon; in the title, the description or what
-    stands before “to FILE”; in the description, what stands before “to FILE”, else its other lines, else the title."""
-    if (quote := reading.quoted_text(words.own)) is not None:
-        return quote
-    lines = words.description.splitlines()
-    if (name := next(reading.file_names(words.title), None)) is not None:
-        before, following = _around(words.title, name)
-        return following or words.description or _without_instruction(before) or words.title
-    for number, line in enumerate(lines):
-        if (name := next(reading.file_names(line), None)) is not None:
-            before, following = _around(line, name)
-            others = "\n".join(lines[:number] + lines[number + 1 :]).strip()
-            if following:
-                return "\n".join([following, *lines[number + 1 :]]).strip()
-            return _object_of(before) or others or words.title
-    return words.description or words.title or words.own
-
-
-def _around(line: str, name: str) -> tuple[str, str]:
-    """What stands before the file name, and what follows it and a colon."""
-    before, _, after = line.partition(name)
-    following = after.lstrip("\"'`”»").strip()
-    return before, following[1:].strip() if following.startswith(":") else ""
-
-
-def _object_of(before: str) -> str:
-    """`append the rota to ` → `the rota`; nothing for `append it to `, and where no such word begins the line."""
-    first = before.split(" ", 1)[0].strip(":,").lower()
-    said = _without_instruction(before) if first in APPENDING else ""
-    return "" if said.lower() in ("it", "this", "that", "them", "to") else said
-
-
-def _without_instruction(text: str) -> str:
-    """`Append the rota to the file ` → `the rota`."""
-    kept = text.split()
-    if kept and kept[0].strip(":,").lower() in APPENDING:
-        kept = kept[1:]
-    while kept and kept[-1].lower().strip("\"'`“«") in (
-        "to",
-        "in",
-        "into",
-        "at",
-        "the",
-        "file",
-        "end",
-        "of",
-        "down",
-        "",
-    ):
-        kept = kept[:-1]
-    return " ".join(kept).strip(" :,")
 
 
 def _task_create(words: Words, prior: PriorProposal | None) -> dict[str, Any]:

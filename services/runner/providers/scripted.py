@@ -20,9 +20,8 @@ Action, the first rule that fits
     kept unchanged, later ones over earlier ones, as far as the action's schema has them.
     An action that is not offered is not proposed: a question is asked instead.
 Text of file_append
-    A quote; else, by the line that names the file, what follows `FILE:`; where that is the title, the description, else
-    the title without “append … to FILE”; where it is the description, what is there to be appended, else its other
-    lines, else the title.
+    A quote; else what follows `FILE:`; else, where the title names the file, the description, else the title without
+    “append … to FILE”; where the description does, the same of its line, else its other lines, else the title.
 Confidence 0.9, model `scripted`, tier `local_fast`, no cost. Risk low; http_request that may change something medium;
 shell and actions that the rules do not know high.
 Directives (`[[slow 2s]]`, `[[fail]]`, `[[empty]]`, `[[clarify: …]]` …): see `directives.py`.
