@@ -41,6 +41,7 @@ class Upstream:
         self._gone = gone
         self._accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._primed = False
+        self._begins = True
 
     async def accepted(self, seconds: float) -> None:
         """Returns once the service has taken the subscription; raises its refusal, or Unavailable when it cannot
@@ -88,13 +89,10 @@ class Upstream:
         frames = [_frame(frame) for frame in batch.frames]
         events = [frame for frame in frames if frame.id]
         level = position_of(batch.position)
-        began = position_of(events[0].id) if events else level
-        if began is not None and not self._primed:
-            hub.prime(_before(began) if events else began, complete=True)
-            self._primed = True
-        elif began is not None and len(events) != len(frames):
-            # A reset: what follows does not continue the ring. Each reader is told as its own cursor deserves.
-            hub.restart(_before(began) if events else began, complete=True, reason="source")
+        self._begins |= len(events) < len(frames)  # a reset: what follows does not continue the ring
+        began = _before(events[0]) if events else level
+        if self._begins and began is not None:
+            self._begin(hub, began)
         if events:
             hub.publish(events)
         if level is not None:
@@ -102,6 +100,15 @@ class Upstream:
             hub.ready()
         if not self._accepted.done():
             self._accepted.set_result(None)
+
+    def _begin(self, hub: Hub, position: Position) -> None:
+        """The ring begins anew. Readers from before are closed, and told what their own cursor deserves when they
+        come back."""
+        if self._primed:
+            hub.restart(position, complete=True, reason="source")
+        else:
+            hub.prime(position, complete=True)
+        self._primed, self._begins = True, False
 
     def _give_up(self, error: grpc.aio.AioRpcError) -> None:
         refusal = refusal_from(error) or Refusal("INTERNAL", "internal error")
@@ -132,5 +139,8 @@ def _frame(message: Any) -> Frame:
     return frame
 
 
-def _before(first: Position) -> Position:
-    return Position(first.generation, first.n - 1)
+def _before(first: Frame) -> Position:
+    """Where a reader stands that lacks this frame and nothing older."""
+    position = position_of(first.id)
+    assert position is not None
+    return Position(position.generation, position.n - 1)

@@ -89,11 +89,11 @@ class FakeLog:
                 yield FrameBatch(frames=[Frame(event="reset", data=b'{"reason":"%b"}' % reset.encode())])
             told = False
             while True:
-                waiter = self._moved
+                waiter, newest = self._moved, self.newest
                 ready = [frame for frame in self.events if int(frame.id.split("-")[1]) > at]
                 for start in range(0, len(ready), 200):
                     yield FrameBatch(frames=ready[start : start + 200])
-                at = self.newest
+                at = newest
                 if not told:
                     yield FrameBatch(position=f"{self.generation}-{at}")
                     told = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -20,3 +21,10 @@ async def start() -> AsyncIterator[Start]:
 async def gateway(start: Start) -> Gateway:
     """A gateway with default settings."""
     return await start()
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    """What a test opened is closed with it."""
+    async with AsyncExitStack() as opened:
+        yield opened
