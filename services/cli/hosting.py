@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +30,8 @@ SERVICES = ("threads", "coordination", "planning", "streaming")
 
 async def migrate_all(engines: Engines) -> None:
     """Brings the four databases to the newest schema."""
-    await asyncio.gather(*(migrate(engines.database_url(name), f"services.{name}.migrations") for name in SERVICES))
+    for name in SERVICES:  # one after the other: Alembic keeps the context of a run in module globals
+        await migrate(engines.database_url(name), f"services.{name}.migrations")
 
 
 async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: AsyncExitStack) -> str:
