@@ -1,0 +1,1 @@
+"""Postgres and the bus, behind the ports of the application. Rows stop here."""

@@ -1,0 +1,162 @@
+"""The tables of threads and the statements on them, compiled once (design/style.md, rule 14)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    any_,
+    bindparam,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSON, insert
+
+from services.kernel.postgres import compiled
+from services.threads.domain.states import WAIT
+
+_META: Final = MetaData()
+THREADS: Final = Table(
+    "threads",
+    _META,
+    Column("tenant", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("state", Text),
+    Column("seq", BigInteger),
+    Column("parent_id", Text),
+    Column("root_id", Text),
+    Column("path", ARRAY(Text)),
+    Column("ordinal", Integer),
+    Column("children", Integer),
+    Column("open_children", Integer),
+    Column("since", DateTime(timezone=True)),
+    Column("resurface_at", DateTime(timezone=True)),
+    Column("timer_at", DateTime(timezone=True)),
+    Column("create_time", DateTime(timezone=True)),
+    Column("update_time", DateTime(timezone=True)),
+    Column("doc", JSON),
+)
+EVENTS: Final = Table(
+    "thread_events",
+    _META,
+    Column("tenant", Text, primary_key=True),
+    Column("thread_id", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("id", Text),
+    Column("kind", Text),
+    Column("actor_kind", Text),
+    Column("actor_subject", Text),
+    Column("time", DateTime(timezone=True)),
+    Column("data", JSON),
+    Column("proposal_id", Text),
+    Column("cited_proposal_id", Text),
+)
+ACTIONS: Final = Table(
+    "actions",
+    _META,
+    Column("tenant", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("doc", JSON),
+)
+_t, _e, _a = THREADS.c, EVENTS.c, ACTIONS.c
+_TIME = DateTime(timezone=True)
+_THIS = and_(_t.tenant == bindparam("of_tenant"), _t.id == bindparam("of_id"))
+_WAITING = or_(*(_t.state == state.value for state in sorted(WAIT)))
+_KEYS = ("tenant", "id")
+_ROW = tuple(column.name for column in THREADS.columns)
+
+FIND = compiled(select(_t.doc).where(_THIS))
+LOCK = compiled(select(_t.doc).where(_THIS).with_for_update(key_share=True))
+TRY_LOCK = compiled(select(_t.doc).where(_THIS).with_for_update(key_share=True, skip_locked=True))
+INSERT = compiled(insert(THREADS).values({name: bindparam(name) for name in _ROW}))
+_CHANGING = ("state", "seq", "children", "open_children", "since", "resurface_at", "timer_at", "update_time", "doc")
+UPDATE = compiled(update(THREADS).where(_THIS).values({name: bindparam(f"to_{name}") for name in _CHANGING}))
+UPDATE_KEEPING_TIMER = compiled(
+    update(THREADS).where(_THIS).values({name: bindparam(f"to_{name}") for name in _CHANGING if name != "timer_at"})
+)
+CLEAR_TIMER = compiled(update(THREADS).where(_THIS).values(timer_at=None))
+TIMER = compiled(select(_t.timer_at).where(_THIS))
+DUE = compiled(
+    select(_t.tenant, _t.doc)
+    .where(_t.timer_at <= bindparam("now", type_=_TIME))
+    .order_by(_t.timer_at)
+    .limit(bindparam("most"))
+    .with_for_update(key_share=True, skip_locked=True)
+)
+APPEND = compiled(insert(EVENTS).values({column.name: bindparam(column.name) for column in EVENTS.columns}))
+LOG = compiled(
+    select(EVENTS)
+    .where(_e.tenant == bindparam("of_tenant"), _e.thread_id == bindparam("of_id"), _e.seq > bindparam("after"))
+    .order_by(_e.seq)
+    .limit(bindparam("most"))
+)
+SETTLED = compiled(
+    select(EVENTS)
+    .where(
+        _e.tenant == bindparam("of_tenant"),
+        _e.thread_id == bindparam("of_id"),
+        or_(_e.proposal_id == bindparam("proposal"), _e.cited_proposal_id == bindparam("proposal")),
+    )
+    .order_by(_e.seq.desc())
+    .limit(1)
+)
+_STATES = or_(
+    func.cardinality(bindparam("states", type_=ARRAY(Text))) == 0,
+    _t.state == any_(bindparam("states", type_=ARRAY(Text))),
+)
+_BEFORE = or_(bindparam("before", type_=Text).is_(None), _t.id < bindparam("before", type_=Text))
+ROOTS = compiled(
+    select(_t.doc)
+    .where(_t.tenant == bindparam("of_tenant"), _t.parent_id.is_(None), _STATES, _BEFORE)
+    .order_by(_t.id.desc())
+    .limit(bindparam("most"))
+)
+CHILDREN = compiled(
+    select(_t.doc)
+    .where(_t.tenant == bindparam("of_tenant"), _t.parent_id == bindparam("parent"), _STATES, _BEFORE)
+    .order_by(_t.id.desc())
+    .limit(bindparam("most"))
+)
+_NOT_DEFERRED = or_(_t.resurface_at.is_(None), _t.resurface_at <= bindparam("now", type_=_TIME))
+_INBOX = and_(_t.tenant == bindparam("of_tenant"), _WAITING, _NOT_DEFERRED)
+INBOX = compiled(
+    select(_t.doc)
+    .where(
+        _INBOX,
+        or_(
+            bindparam("after_time", type_=_TIME).is_(None),
+            tuple_(_t.since, _t.id) > tuple_(bindparam("after_time", type_=_TIME), bindparam("after_id", type_=Text)),
+        ),
+    )
+    .order_by(_t.since, _t.id)
+    .limit(bindparam("most"))
+)
+INBOX_SIZE = compiled(select(func.count()).select_from(THREADS).where(_INBOX))
+CHILD_STATES = compiled(
+    select(_t.parent_id, _t.state, func.count().label("threads"))
+    .where(_t.tenant == bindparam("of_tenant"), _t.parent_id == any_(bindparam("parents", type_=ARRAY(Text))))
+    .group_by(_t.parent_id, _t.state)
+)
+ACTION = compiled(select(_a.doc).where(_a.tenant == bindparam("of_tenant"), _a.name == bindparam("of_name")))
+ACTIONS_OF = compiled(select(_a.doc).where(_a.tenant == bindparam("of_tenant")).order_by(_a.name))
+ACTION_COUNT = compiled(
+    select(func.count())
+    .select_from(ACTIONS)
+    .where(_a.tenant == bindparam("of_tenant"), _a.name != bindparam("of_name"))
+)
+REGISTER = compiled(
+    insert(ACTIONS)
+    .values(tenant=bindparam("tenant"), name=bindparam("name"), doc=bindparam("doc"))
+    .on_conflict_do_update(index_elements=[_a.tenant, _a.name], set_={"doc": bindparam("doc")})
+)

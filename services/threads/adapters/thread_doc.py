@@ -1,0 +1,147 @@
+"""A thread as one JSON document, both ways, without loss: what the row holds besides its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from services.threads.domain.created import item_from, item_json
+from services.threads.domain.errors import Decided
+from services.threads.domain.events import Actor, ActorKind
+from services.threads.domain.policy_json import policy_from, policy_json
+from services.threads.domain.proposal import ActionKind, Proposal
+from services.threads.domain.states import State, Target
+from services.threads.domain.thread import (
+    AutoAdvance,
+    Execution,
+    Feedback,
+    FeedbackKind,
+    Inferred,
+    Relationship,
+    Thread,
+)
+
+Doc = Mapping[str, Any]
+_PLAIN = ("thread_id", "title", "description", "seq", "source", "urgency", "parent_id", "ordinal")
+_PLAIN_TOO = ("originating_scrape_id", "children", "open_children", "revision", "question", "spent_usd", "reason")
+_COPIED = (*_PLAIN, *_PLAIN_TOO, "handed_to", "last_event_id")
+
+
+def dump(thread: Thread) -> str:
+    """The document's text."""
+    doc: dict[str, Any] = {name: getattr(thread, name) for name in _COPIED}
+    doc |= {
+        "autonomy": policy_json(thread.autonomy),
+        "state": thread.state,
+        "create_time": _time(thread.create_time),
+        "update_time": _time(thread.update_time),
+        "since": _time(thread.since),
+        "context_items": [item_json(item) for item in thread.context_items],
+        "path": list(thread.path),
+        "parent_relationship": thread.parent_relationship,
+        "target": thread.target,
+        "inferred": sorted(thread.inferred),
+        "intent": _inferred(thread.intent),
+        "context": _inferred(thread.context),
+        "proposal": _proposal(thread.proposal),
+        "prior_proposal": _proposal(thread.prior_proposal),
+        "feedback": [_feedback(said) for said in thread.feedback],
+        "execution": _execution(thread.execution),
+        "decided": _decided(thread.decided),
+        "resurface_at": _time(thread.resurface_at),
+        "trail": [_advance(entry) for entry in thread.trail],
+    }
+    return orjson.dumps(doc).decode()
+
+
+def load(text: str) -> Thread:
+    """The thread of a document that `dump` made."""
+    doc: Doc = orjson.loads(text)
+    return Thread(
+        **{name: doc[name] for name in _COPIED},
+        autonomy=policy_from(doc["autonomy"]),
+        state=State(doc["state"]),
+        create_time=datetime.fromisoformat(doc["create_time"]),
+        update_time=datetime.fromisoformat(doc["update_time"]),
+        since=datetime.fromisoformat(doc["since"]),
+        context_items=tuple(item_from(item) for item in doc["context_items"]),
+        path=tuple(doc["path"]),
+        parent_relationship=Relationship(doc["parent_relationship"]),
+        target=None if doc["target"] is None else Target(doc["target"]),
+        inferred=frozenset(Target(target) for target in doc["inferred"]),
+        intent=_inferred_from(doc["intent"]),
+        context=_inferred_from(doc["context"]),
+        proposal=_proposal_from(doc["proposal"]),
+        prior_proposal=_proposal_from(doc["prior_proposal"]),
+        feedback=tuple(_feedback_from(said) for said in doc["feedback"]),
+        execution=_execution_from(doc["execution"]),
+        decided=_decided_from(doc["decided"]),
+        resurface_at=_time_from(doc["resurface_at"]),
+        trail=tuple(_advance_from(entry) for entry in doc["trail"]),
+    )
+
+
+def _inferred(inferred: Inferred | None) -> Doc | None:
+    return None if inferred is None else dict(vars(inferred))
+
+
+def _inferred_from(doc: Doc | None) -> Inferred | None:
+    return None if doc is None else Inferred(**doc)
+
+
+def _proposal(proposal: Proposal | None) -> Doc | None:
+    return None if proposal is None else dict(vars(proposal))
+
+
+def _proposal_from(doc: Doc | None) -> Proposal | None:
+    return None if doc is None else Proposal(**{**doc, "kind": ActionKind(doc["kind"])})
+
+
+def _feedback(said: Feedback) -> Doc:
+    return dict(vars(said))
+
+
+def _feedback_from(doc: Doc) -> Feedback:
+    return Feedback(**{**doc, "kind": FeedbackKind(doc["kind"]), "target": Target(doc["target"])})
+
+
+def _execution(execution: Execution | None) -> Doc | None:
+    return None if execution is None else {**vars(execution), "finish_time": _time(execution.finish_time)}
+
+
+def _execution_from(doc: Doc | None) -> Execution | None:
+    return None if doc is None else Execution(**{**doc, "finish_time": _time_from(doc["finish_time"])})
+
+
+def _decided(decided: Decided | None) -> Doc | None:
+    if decided is None:
+        return None
+    return {**vars(decided), "actor": dict(vars(decided.actor)), "time": _time(decided.time)}
+
+
+def _decided_from(doc: Doc | None) -> Decided | None:
+    if doc is None:
+        return None
+    actor = Actor(ActorKind(doc["actor"]["kind"]), doc["actor"]["subject"])
+    return Decided(**{**doc, "actor": actor, "time": datetime.fromisoformat(doc["time"])})
+
+
+def _advance(entry: AutoAdvance) -> Doc:
+    return {**vars(entry), "axes": list(entry.axes)}
+
+
+def _advance_from(doc: Doc) -> AutoAdvance:
+    return AutoAdvance(
+        Target(doc["target"]), doc["advance"], doc["confidence"], State(doc["chosen_state"]), tuple(doc["axes"])
+    )
+
+
+def _time(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
+
+
+def _time_from(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,231 @@
+"""One transaction on Postgres: the port `Work` over compiled statements and the kernel's jobs, outbox and
+keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from services.kernel import idempotency, jobs, outbox
+from services.kernel.errors import Exhausted
+from services.kernel.idempotency import Key
+from services.kernel.ids import NewId
+from services.kernel.postgres import Database, Tx
+from services.threads.adapters import tables, thread_doc
+from services.threads.adapters.log import decided_of, event_row, fact_of
+from services.threads.application.ports import Job, JobKind, Work
+from services.threads.domain import effects as e
+from services.threads.domain.errors import Decided, ThreadNotFound
+from services.threads.domain.events import Event
+from services.threads.domain.registration import Registration, registration_from, registration_json
+from services.threads.domain.thread import Thread
+
+
+class PostgresStore:
+    """Where transactions come from."""
+
+    def __init__(self, database: Database, new_id: NewId, lease: timedelta) -> None:
+        self._database = database
+        self._new_id = new_id
+        self._lease = lease
+
+    @asynccontextmanager
+    async def work(self) -> AsyncIterator[Work]:
+        """One transaction, read committed."""
+        async with self._database.transaction() as tx:
+            yield PostgresWork(tx, self._new_id, self._lease)
+
+
+class PostgresWork:
+    """See application.ports.Work."""
+
+    def __init__(self, tx: Tx, new_id: NewId, lease: timedelta) -> None:
+        self._tx = tx
+        self._new_id = new_id
+        self._lease = lease
+
+    async def remember(self, key: Key | None, digest: bytes) -> bytes | None:
+        """The stored answer of a repeat."""
+        return await idempotency.remember(self._tx, key, digest)
+
+    async def store(self, key: Key | None, answer: bytes) -> None:
+        """Keep the answer."""
+        await idempotency.store(self._tx, key, answer)
+
+    async def lock(self, tenant: str, thread_id: str) -> Thread:
+        """Waits for the row, at most the lock timeout."""
+        doc = await self._tx.fetchval(tables.LOCK, of_tenant=tenant, of_id=thread_id)
+        if doc is None:
+            raise ThreadNotFound(thread_id)
+        return thread_doc.load(doc)
+
+    async def try_lock(self, tenant: str, thread_id: str) -> Thread | None:
+        """Does not wait."""
+        doc = await self._tx.fetchval(tables.TRY_LOCK, of_tenant=tenant, of_id=thread_id)
+        return None if doc is None else thread_doc.load(doc)
+
+    async def write(self, tenant: str, after: Thread, events: Sequence[Event], effects: Sequence[e.Effect]) -> None:
+        """Row and log, then jobs, then the outbox."""
+        timer = _timer(effects)
+        if events[0].seq == 1:
+            await self._insert(tenant, after, timer)
+        else:
+            await self._update(tenant, after, timer, keep=not _sets_timer(effects))
+        rows = [event_row(tenant, after.thread_id, event) for event in events]
+        await self._tx.executemany(tables.APPEND, rows)
+        for effect in effects:
+            await self._cause(tenant, after, effect)
+        await outbox.enqueue_many(self._tx, [fact_of(tenant, after, event) for event in events])
+
+    async def settled(self, tenant: str, thread_id: str, proposal_id: str) -> Decided | None:
+        """From the ledger's index."""
+        row = await self._tx.fetchrow(tables.SETTLED, of_tenant=tenant, of_id=thread_id, proposal=proposal_id)
+        return None if row is None else decided_of(row)
+
+    async def registration(self, tenant: str, name: str) -> Registration | None:
+        """One action."""
+        doc = await self._tx.fetchval(tables.ACTION, of_tenant=tenant, of_name=name)
+        return None if doc is None else registration_from(orjson.loads(doc))
+
+    async def registrations(self, tenant: str) -> list[Registration]:
+        """All actions."""
+        rows = await self._tx.fetch(tables.ACTIONS_OF, of_tenant=tenant)
+        return [registration_from(orjson.loads(row["doc"])) for row in rows]
+
+    async def register(self, tenant: str, registration: Registration, most: int) -> None:
+        """Insert or replace."""
+        name = registration.name
+        if await self._tx.fetchval(tables.ACTION_COUNT, of_tenant=tenant, of_name=name) >= most:
+            raise Exhausted("TOO_MANY_ACTIONS", f"a tenant may register {most} actions", limit=most)
+        doc = orjson.dumps(registration_json(registration)).decode()
+        await self._tx.execute(tables.REGISTER, tenant=tenant, name=name, doc=doc)
+
+    async def due(self, now: datetime, most: int) -> list[tuple[str, Thread]]:
+        """Due timers, locked."""
+        rows = await self._tx.fetch(tables.DUE, now=now, most=most)
+        return [(row["tenant"], thread_doc.load(row["doc"])) for row in rows]
+
+    async def clear_timer(self, tenant: str, thread_id: str) -> None:
+        """No timer."""
+        await self._tx.execute(tables.CLEAR_TIMER, of_tenant=tenant, of_id=thread_id)
+
+    async def claimed(self, claim_id: str) -> list[Job]:
+        """Live leases of a claim."""
+        return [_job(job) for job in await jobs.claimed(self._tx, claim_id)]
+
+    async def candidates(self, kinds: Sequence[JobKind], most: int) -> list[Job]:
+        """Due and queued, locked."""
+        return [_job(job) for job in await jobs.candidates(self._tx, kinds, most)]
+
+    async def lease(self, job: Job, runner_id: str, claim_id: str) -> Job | None:
+        """Fence and attempt rise."""
+        leased = await jobs.lease(self._tx, job.id, runner_id=runner_id, claim_id=claim_id, lease_for=self._lease)
+        return None if leased is None else _job(leased)
+
+    async def heartbeat(self, job_id: str, fence: int) -> tuple[datetime, bool]:
+        """On the database's clock."""
+        return await jobs.heartbeat(self._tx, job_id, fence, self._lease)
+
+    async def find_job(self, job_id: str) -> Job:
+        """Not locked."""
+        return _job(await jobs.find(self._tx, job_id))
+
+    async def hold(self, job_id: str, fence: int) -> Job:
+        """Locked."""
+        return _job(await jobs.hold(self._tx, job_id, fence))
+
+    async def mark_started(self, job_id: str, fence: int) -> None:
+        """Lost from here on means lost."""
+        await jobs.start(self._tx, job_id, fence)
+
+    async def end_job(self, job_id: str, state: str, reason: str | None = None) -> None:
+        """Terminal for the job."""
+        await jobs.end(self._tx, job_id, state, reason)
+
+    async def requeue(self, job_id: str, delay: timedelta, reason: str) -> None:
+        """Back to the queue."""
+        await jobs.requeue(self._tx, job_id, delay, reason)
+
+    async def expired(self, most: int) -> list[Job]:
+        """Locked."""
+        return [_job(job) for job in await jobs.expired(self._tx, most)]
+
+    async def _insert(self, tenant: str, after: Thread, timer: datetime | None) -> None:
+        await self._tx.execute(
+            tables.INSERT,
+            tenant=tenant,
+            id=after.thread_id,
+            parent_id=after.parent_id,
+            root_id=after.root_id,
+            path=list(after.path),
+            ordinal=after.ordinal,
+            create_time=after.create_time,
+            **_changing(after),
+            timer_at=timer,
+        )
+
+    async def _update(self, tenant: str, after: Thread, timer: datetime | None, *, keep: bool) -> None:
+        values: dict[str, Any] = {f"to_{name}": value for name, value in _changing(after).items()}
+        if keep:
+            await self._tx.execute(tables.UPDATE_KEEPING_TIMER, of_tenant=tenant, of_id=after.thread_id, **values)
+        else:
+            values["to_timer_at"] = timer
+            await self._tx.execute(tables.UPDATE, of_tenant=tenant, of_id=after.thread_id, **values)
+
+    async def _cause(self, tenant: str, after: Thread, effect: e.Effect) -> None:
+        match effect:
+            case e.CancelJobs():
+                await jobs.cancel(self._tx, tenant, after.thread_id, f"thread is {after.state}")
+            case e.EnqueueInference(target):
+                await self._enqueue(tenant, after, JobKind.INFERENCE, {"target": target})
+            case e.EnqueueExecution(proposal_id, digest, idempotent):
+                payload = {"proposal_id": proposal_id, "digest": digest, "idempotent": idempotent}
+                await self._enqueue(tenant, after, JobKind.EXECUTION, payload)
+            case _:
+                pass  # timers are columns of the row; cleanup has no adapter yet, and no way in
+
+    async def _enqueue(self, tenant: str, after: Thread, kind: JobKind, payload: dict[str, Any]) -> None:
+        await jobs.enqueue(
+            self._tx, tenant=tenant, id=self._new_id("job"), kind=kind, subject=after.thread_id, payload=payload
+        )
+
+
+def _changing(after: Thread) -> dict[str, Any]:
+    return {
+        "state": after.state,
+        "seq": after.seq,
+        "children": after.children,
+        "open_children": after.open_children,
+        "since": after.since,
+        "resurface_at": after.resurface_at,
+        "update_time": after.update_time,
+        "doc": thread_doc.dump(after),
+    }
+
+
+def _sets_timer(effects: Sequence[e.Effect]) -> bool:
+    return any(isinstance(effect, e.SetTimer | e.ClearTimer) for effect in effects)
+
+
+def _timer(effects: Sequence[e.Effect]) -> datetime | None:
+    return next((effect.due for effect in effects if isinstance(effect, e.SetTimer)), None)
+
+
+def _job(job: jobs.Job) -> Job:
+    return Job(
+        id=job.id,
+        tenant=job.tenant,
+        thread_id=job.subject,
+        kind=JobKind(job.kind),
+        state=job.state,
+        payload=job.payload,
+        attempt=job.attempt,
+        fence=job.fence,
+        started=job.started,
+        lease_until=job.lease_until,
+    )

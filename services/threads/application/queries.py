@@ -1,0 +1,68 @@
+"""Reads: cards, lists, the inbox, the log, and what a thread waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.kernel.clock import Clock
+from services.threads.application.catalogue import offered
+from services.threads.application.ports import Reader, ThreadFilter
+from services.threads.domain.events import Event
+from services.threads.domain.explaining import Explanation, explain
+from services.threads.domain.registration import Registration
+from services.threads.domain.states import State
+from services.threads.domain.thread import Thread
+
+
+@dataclass(frozen=True)
+class Card:
+    """A thread as it is shown, with its children by state."""
+
+    thread: Thread
+    child_states: dict[State, int]
+
+
+class Queries:
+    """The read side. One instance a process."""
+
+    def __init__(self, reader: Reader, clock: Clock) -> None:
+        self._reader = reader
+        self._clock = clock
+
+    async def card(self, tenant: str, thread_id: str) -> Card:
+        """One card. ThreadNotFound."""
+        thread = await self._reader.thread(tenant, thread_id)
+        (card,) = await self._cards(tenant, [thread])
+        return card
+
+    async def threads(self, wanted: ThreadFilter, before_id: str | None, size: int) -> tuple[list[Card], bool]:
+        """Newest first."""
+        rows = await self._reader.threads(wanted, before_id, size + 1)
+        return await self._cards(wanted.tenant, rows[:size]), len(rows) > size
+
+    async def inbox(self, tenant: str, after: tuple[datetime, str] | None, size: int) -> tuple[list[Card], bool, int]:
+        """What waits for a person, longest first, and how many wait in all."""
+        rows, total = await self._reader.inbox(tenant, self._clock.now(), after, size + 1)
+        return await self._cards(tenant, rows[:size]), len(rows) > size, total
+
+    async def events(self, tenant: str, thread_id: str, after_seq: int, size: int) -> tuple[list[Event], bool]:
+        """The log in order. ThreadNotFound."""
+        await self._reader.thread(tenant, thread_id)
+        rows = await self._reader.events(tenant, thread_id, after_seq, size + 1)
+        return rows[:size], len(rows) > size
+
+    async def explain(self, tenant: str, thread_id: str) -> tuple[Explanation, datetime | None]:
+        """What the thread waits for, and its timer. ThreadNotFound."""
+        thread = await self._reader.thread(tenant, thread_id)
+        return explain(thread), await self._reader.timer(tenant, thread_id)
+
+    async def actions(self, tenant: str) -> list[Registration]:
+        """The catalogue by category and name."""
+        return offered(await self._reader.registrations(tenant))
+
+    async def _cards(self, tenant: str, threads: Sequence[Thread]) -> list[Card]:
+        parents = [thread.thread_id for thread in threads if thread.children]
+        states = await self._reader.child_states(tenant, parents) if parents else {}
+        return [Card(thread, states.get(thread.thread_id, {})) for thread in threads]

@@ -1,0 +1,1 @@
+"""gRPC in, gRPC out. Protobuf stops here."""

@@ -1,0 +1,41 @@
+"""Who calls: the verified principal as an actor with its roles and its idempotency key."""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+
+from services.kernel import idempotency
+from services.kernel.errors import Denied
+from services.kernel.principal import Principal
+from services.kernel.request import current_principal
+from services.threads.application.commands import Call
+from services.threads.domain.events import Actor, ActorKind
+
+READERS = ("viewer", "reviewer", "agent")
+AUTHORS = ("reviewer", "agent")
+"""Who may open threads and propose actions; decisions are for reviewers only."""
+
+
+def caller(*roles: str) -> Principal:
+    """The verified caller, which has one of the roles (admin has them all). Denied otherwise."""
+    principal = current_principal()
+    if not any(principal.has(role) for role in roles):
+        needed = " or ".join(roles)
+        raise Denied("ROLE_REQUIRED", f"this needs the role {needed}", role=needed)
+    return principal
+
+
+def actor_of(principal: Principal) -> Actor:
+    """The actor that events name; it never comes from a body."""
+    return Actor(ActorKind(principal.kind), principal.subject)
+
+
+def call(principal: Principal, method: str, request: Message, *, request_id: str, etag: str = "") -> Call:
+    """A mutation: its key is the caller's, bound to the method and the whole body."""
+    return Call(
+        tenant=principal.tenant,
+        actor=actor_of(principal),
+        key=idempotency.key_for(principal, f"threads.{method}", request_id),
+        digest=idempotency.body_digest(request.SerializeToString(deterministic=True)),
+        etag=etag or None,
+    )

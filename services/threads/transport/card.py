@@ -1,0 +1,210 @@
+"""A thread as a card (design/threads.md, section 4.10). Shows what is on the allow-list of the proto,
+nothing else.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from services.threads.domain.autonomy import LEVELS
+from services.threads.domain.canonical import JsonObject, canonical_json
+from services.threads.domain.policy_json import policy_json
+from services.threads.domain.proposal import ActionKind, Proposal
+from services.threads.domain.reading import text
+from services.threads.domain.states import CLARIFICATION, CONFIRMATION, State, Target, is_terminal, is_wait
+from services.threads.domain.thread import Inferred, Thread
+from treadle.threads.v1 import thread_service_pb2 as pb
+
+_STAND_IN: Final = {
+    ActionKind.STANDARD: "(unnamed standard action)",
+    ActionKind.IMPROVISED: "(improvised)",
+    ActionKind.SUGGESTION: "(suggestion)",
+    ActionKind.CLARIFICATION: "(unknown)",
+}
+_SUMMARY_PARAMETERS: Final = ("title", "subject", "description", "name")
+
+
+def timestamp(time: datetime) -> Timestamp:
+    """UTC."""
+    stamp = Timestamp()
+    stamp.FromDatetime(time)
+    return stamp
+
+
+def state_of(state: State) -> pb.Thread.State.ValueType:
+    """The enum's number of a state."""
+    return pb.Thread.State.Value(f"STATE_{state.name}")
+
+
+def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
+    """The card."""
+    shown = pb.Thread(
+        name=f"threads/{thread.thread_id}",
+        id=thread.thread_id,
+        etag=thread.etag,
+        state=state_of(thread.state),
+        create_time=timestamp(thread.create_time),
+        update_time=timestamp(thread.update_time),
+        title=thread.title,
+        description=thread.description,
+        parent_id=thread.parent_id or "",
+        root_id=thread.root_id,
+        urgency=thread.urgency,
+        card_kind=_card_kind(thread.state),
+        display_mode=_display_mode(thread.state),
+        intent=_intent(thread),
+        context=_context(thread.context),
+        context_items=_items(thread),
+        actions=[] if thread.proposal is None else [action(thread.proposal)],
+        risk_highlight=_risk(thread.proposal),
+        auto_advance_trail=[
+            pb.Thread.AutoAdvance(
+                target=entry.target,
+                advance=entry.advance,
+                confidence=entry.confidence,
+                chosen_state=state_of(entry.chosen_state),
+                axes=entry.axes,
+            )
+            for entry in thread.trail
+        ],
+        latest_activity=timestamp(thread.update_time),
+        sub_thread_count=thread.children,
+        sub_thread_state_counts={state.value: count for state, count in child_states.items()},
+        parent_relationship=pb.Thread.Relationship.Value(f"RELATIONSHIP_{thread.parent_relationship.name}"),
+        originating_scrape_id=thread.originating_scrape_id or "",
+        has_been_later=thread.resurface_at is not None,
+        parent_event_id=thread.last_event_id,
+        question=thread.question if thread.state in CLARIFICATION.values() else "",
+        autonomy_json=canonical_json(policy_json(thread.autonomy)),
+    )
+    if thread.resurface_at is not None:
+        shown.resurface_at.CopyFrom(timestamp(thread.resurface_at))
+    _add_outcome(shown, thread)
+    return shown
+
+
+def action(proposal: Proposal) -> pb.Action:
+    """A proposal as an action on a card."""
+    content = proposal.content
+    contexts = content.get("required_contexts")
+    return pb.Action(
+        id=proposal.action_id,
+        proposal_id=proposal.proposal_id,
+        proposal_digest=proposal.digest,
+        revision=proposal.revision,
+        name=proposal.name or _STAND_IN[proposal.kind],
+        kind=pb.Action.Kind.Value(f"KIND_{proposal.kind.name}"),
+        parameters_json=canonical_json(proposal.parameters),
+        plan_summary=_summary(proposal),
+        rationale=text(content, "rationale"),
+        blocked_on=text(content, "blocked_on"),
+        required_contexts=[str(entry) for entry in contexts] if isinstance(contexts, list | tuple) else [],
+        irreversibility=text(content, "irreversibility"),
+        regret_potential=text(content, "regret_potential"),
+        risk_amplifier=bool(content.get("risk_amplifier")),
+        confidence=proposal.confidence,
+        model_used=proposal.model_used,
+    )
+
+
+def _intent(thread: Thread) -> pb.Thread.Intent:
+    inferred = thread.intent
+    return pb.Thread.Intent(
+        text=text(inferred.payload, "intent") if inferred else thread.description or thread.title,
+        editable=thread.state is CONFIRMATION[Target.INTENT],
+        confidence=inferred.confidence if inferred else None,
+    )
+
+
+def _context(inferred: Inferred | None) -> pb.Thread.Context:
+    if inferred is None:
+        return pb.Thread.Context()
+    said = text(inferred.payload, "context") or text(inferred.payload, "summary")
+    return pb.Thread.Context(text=said, confidence=inferred.confidence)
+
+
+def _items(thread: Thread) -> list[pb.ContextItem]:
+    return [
+        pb.ContextItem(
+            id=item.id,
+            source=item.source,
+            type=item.type,
+            label=item.label or item.id,
+            payload_json=canonical_json(item.payload),
+            display_index=index,
+        )
+        for index, item in enumerate(thread.context_items, start=1)
+    ]
+
+
+def _card_kind(state: State) -> pb.Thread.CardKind.ValueType:
+    if state is State.AWAITING_CONFIRMATION:
+        return pb.Thread.CARD_KIND_CONSENT
+    if state in CLARIFICATION.values():
+        return pb.Thread.CARD_KIND_CLARIFICATION
+    if state is State.AWAITING_REVIEW:
+        return pb.Thread.CARD_KIND_REVIEW
+    if state is State.AWAITING_REDIRECT:
+        return pb.Thread.CARD_KIND_REDIRECT
+    if state is State.DONE_CLEANUP_UNSUCCESSFUL:
+        return pb.Thread.CARD_KIND_CLEANUP_FAILURE
+    return pb.Thread.CARD_KIND_CONFIRMATION
+
+
+def _display_mode(state: State) -> pb.Thread.DisplayMode.ValueType:
+    if is_terminal(state):
+        return pb.Thread.DISPLAY_MODE_TERMINAL
+    return pb.Thread.DISPLAY_MODE_ACTIONABLE if is_wait(state) else pb.Thread.DISPLAY_MODE_MID_PROCESS
+
+
+def _risk(proposal: Proposal | None) -> str:
+    """The highest known level; an amplifier lifts it to at least medium."""
+    if proposal is None:
+        return ""
+    content = proposal.content
+    levels: list[str] = [text(content, "irreversibility"), text(content, "regret_potential")]
+    if content.get("risk_amplifier"):
+        levels.append("medium")
+    known = [level for level in LEVELS if level in levels]
+    return known[-1] if known else ""
+
+
+def _summary(proposal: Proposal) -> str:
+    """The plan's own words, else the most telling parameter (section 4.10)."""
+    content = proposal.content
+    said = text(content, "plan_summary")
+    if proposal.kind is ActionKind.SUGGESTION:
+        return text(content, "text") or said
+    if said or proposal.kind is not ActionKind.STANDARD:
+        return said
+    return _of_parameters(proposal.parameters)
+
+
+def _of_parameters(parameters: JsonObject) -> str:
+    for name in _SUMMARY_PARAMETERS:
+        if said := text(parameters, name):
+            return said
+    for name, value in parameters.items():
+        shown = value if isinstance(value, str) else canonical_json(value).decode()
+        return f"{name}: {shown if len(shown) <= 60 else shown[:59] + '…'}"
+    return ""
+
+
+def _add_outcome(shown: pb.Thread, thread: Thread) -> None:
+    """What a person needs to know after an execution or a clean-up: codes only (I8)."""
+    execution, proposal = thread.execution, thread.proposal
+    name = proposal.name if proposal else ""
+    if thread.state is State.AWAITING_REDIRECT:
+        failure = pb.Thread.FailureContext(code=thread.reason, action=name)
+        failure.failure_time.CopyFrom(timestamp(thread.since))
+        shown.failure_context.CopyFrom(failure)
+    if thread.state is State.AWAITING_REVIEW:
+        review = pb.Thread.ReviewContext(action=name)
+        ended = execution.finish_time if execution else None
+        review.execution_time.CopyFrom(timestamp(ended or thread.since))
+        shown.review_context.CopyFrom(review)
+    if thread.state is State.DONE_CLEANUP_UNSUCCESSFUL:
+        shown.cleanup_failure = thread.reason

@@ -1,0 +1,103 @@
+"""The reads of ThreadService: cards, lists, the inbox, the log, explanations."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import grpc
+import orjson
+
+from services.kernel.paging import PageTokens, page_size
+from services.threads.application.ports import ThreadFilter
+from services.threads.application.queries import Card, Queries
+from services.threads.domain.states import State
+from services.threads.transport import answers, reading
+from services.threads.transport.calling import READERS, caller
+from services.threads.transport.card import card, state_of, timestamp
+from services.threads.transport.pages import fitting
+from treadle.threads.v1 import thread_service_pb2 as pb
+from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceServicer
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+_STATES: Final = {state_of(state): state for state in State}
+
+
+class ThreadLists(ThreadServiceServicer):
+    """Reads need one of the roles viewer, reviewer, agent."""
+
+    def __init__(self, queries: Queries, threads: PageTokens, inbox: PageTokens, log: PageTokens) -> None:
+        self._reads = queries
+        self._thread_tokens = threads
+        self._inbox_tokens = inbox
+        self._log_tokens = log
+
+    async def GetThread(self, request: pb.GetThreadRequest, context: _Context) -> pb.Thread:
+        """One card."""
+        found = await self._reads.card(caller(*READERS).tenant, reading.thread_id(request.name))
+        return _shown(found)
+
+    async def ListThreads(self, request: pb.ListThreadsRequest, context: _Context) -> pb.ListThreadsResponse:
+        """Newest first."""
+        tenant = caller(*READERS).tenant
+        states = tuple(sorted({_STATES[state] for state in request.state if state in _STATES}))
+        parent = reading.known_id(request.parent_id) if request.parent_id else None
+        query = [tenant, states, parent]
+        size = page_size(request.page_size, default=50, most=200)
+        position = self._thread_tokens.decode(request.page_token, query)
+        before = position["before"] if position else None
+        cards, more = await self._reads.threads(ThreadFilter(tenant, states, parent), before, size)
+        shown = fitting([_shown(one) for one in cards])
+        page = pb.ListThreadsResponse(threads=shown)
+        if more or len(shown) < len(cards):
+            page.next_page_token = self._thread_tokens.encode({"before": shown[-1].id}, query)
+        return page
+
+    async def ListInbox(self, request: pb.ListInboxRequest, context: _Context) -> pb.ListInboxResponse:
+        """Longest waiting first."""
+        tenant = caller(*READERS).tenant
+        size = page_size(request.page_size, default=50, most=200)
+        position = self._inbox_tokens.decode(request.page_token, tenant)
+        after = (datetime.fromisoformat(position["since"]), str(position["id"])) if position else None
+        cards, more, total = await self._reads.inbox(tenant, after, size)
+        shown = fitting([_shown(one) for one in cards])
+        page = pb.ListInboxResponse(threads=shown, total_size=total)
+        if more or len(shown) < len(cards):
+            last = cards[len(shown) - 1].thread
+            token = {"since": last.since.isoformat(), "id": last.thread_id}
+            page.next_page_token = self._inbox_tokens.encode(token, tenant)
+        return page
+
+    async def ListThreadEvents(
+        self, request: pb.ListThreadEventsRequest, context: _Context
+    ) -> pb.ListThreadEventsResponse:
+        """In order of seq."""
+        tenant = caller(*READERS).tenant
+        thread_id = reading.thread_id(request.name)
+        size = page_size(request.page_size, default=200, most=1000)
+        position = self._log_tokens.decode(request.page_token, [tenant, thread_id])
+        after = int(position["seq"]) if position else 0
+        events, more = await self._reads.events(tenant, thread_id, after, size)
+        shown = fitting([answers.event(one, orjson.dumps(one.data)) for one in events])
+        page = pb.ListThreadEventsResponse(events=shown)
+        if more or len(shown) < len(events):
+            page.next_page_token = self._log_tokens.encode({"seq": shown[-1].seq}, [tenant, thread_id])
+        return page
+
+    async def ExplainThread(self, request: pb.ExplainThreadRequest, context: _Context) -> pb.Explanation:
+        """What the thread waits for."""
+        told, due = await self._reads.explain(caller(*READERS).tenant, reading.thread_id(request.name))
+        explanation = pb.Explanation(
+            state=state_of(told.state),
+            summary=told.summary,
+            waits_on=told.waits_on,
+            since_time=timestamp(told.since),
+            moves=told.moves,
+        )
+        if due is not None:
+            explanation.timer_time.CopyFrom(timestamp(due))
+        return explanation
+
+
+def _shown(found: Card) -> pb.Thread:
+    return card(found.thread, found.child_states)
