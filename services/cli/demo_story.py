@@ -81,13 +81,14 @@ STORY: Final = (
 )
 
 
-async def fill(url: str | None = None) -> list[Json]:
-    """Tells the story; answers its cards as they stand. CommandFailed when nothing answers or no runner works."""
+async def fill(url: str | None = None, *, settle_seconds: float = _SETTLE_SECONDS) -> list[Json]:
+    """Tells the story; answers its cards as they stand. CommandFailed when nothing answers, or when no runner has
+    settled a matter within `settle_seconds`."""
     async with Client(url) as client:
         known = await _known(client)
         # All are opened before the first is waited for, so that they appear together.
         ids = [known.get(_mark(matter)) or await _open(client, matter) for matter in STORY]
-        return [await _play(client, matter, found) for matter, found in zip(STORY, ids, strict=True)]
+        return [await _play(client, matter, found, settle_seconds) for matter, found in zip(STORY, ids, strict=True)]
 
 
 async def fill_if_empty(url: str | None = None) -> bool:
@@ -118,8 +119,8 @@ async def _open(client: Client, matter: Matter) -> str:
     return str(card["id"])
 
 
-async def _play(client: Client, matter: Matter, thread: str) -> Json:
-    card = await _settled(client, thread)
+async def _play(client: Client, matter: Matter, thread: str, patience: float) -> Json:
+    card = await _settled(client, thread, patience)
     taken = await _decisions(client, thread)
     for number, step in enumerate(matter.steps[taken:], start=taken):
         body = {**step.body, **(_citation(card) if step.cite else {})}
@@ -129,18 +130,18 @@ async def _play(client: Client, matter: Matter, thread: str) -> Json:
             # Somebody was faster: then the story goes on as they wanted.
             if failed.exit is not Exit.REFUSED:
                 raise
-        card = await _settled(client, thread)
+        card = await _settled(client, thread, patience)
     return card
 
 
-async def _settled(client: Client, thread: str) -> Json:
+async def _settled(client: Client, thread: str, patience: float) -> Json:
     """The card, once it is a person's turn or the thread has ended."""
-    give_up_at = time.monotonic() + _SETTLE_SECONDS
+    give_up_at = time.monotonic() + patience
     while (card := await client.get(f"/api/threads/{thread}"))["state"] in _BUSY:
         if time.monotonic() > give_up_at:
             raise CommandFailed(
                 Exit.UNAVAILABLE,
-                f"{card['title']!r} is still {card['state']} after {_SETTLE_SECONDS:.0f} s: is a runner at work? "
+                f"{card['title']!r} is still {card['state']} after {patience:g} s: is a runner at work? "
                 "Ask `treadle doctor`.",
             )
         await asyncio.sleep(_LOOK_SECONDS)

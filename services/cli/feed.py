@@ -27,7 +27,7 @@ _AWAY: Final = frozenset({429, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """One event: its cursor, its name and its data. `lost` events are connections that ended (name `disconnected`)."""
+    """One event: its cursor, its name and its data. A connection that ended is told as `disconnected`."""
 
     id: str
     name: str
@@ -42,7 +42,8 @@ class Feed:
         self._path = path
         self._cursor = cursor
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
-        self._pause = _PAUSE_FIRST
+        self._first = _PAUSE_FIRST
+        self._pause = self._first
         self.opened_at: datetime | None = None
 
     async def events(self) -> AsyncIterator[FeedEvent]:
@@ -51,7 +52,7 @@ class Feed:
         while True:
             try:
                 async for event in self._connection():
-                    self._pause = _PAUSE_FIRST
+                    self._pause = self._first
                     yield event
                 reason = "the stream ended"
             except (httpx.HTTPError, SSEError, _Away) as fault:
@@ -73,6 +74,10 @@ class Feed:
                 raise failure(response)
             self.opened_at = self.opened_at or _time_of(response)
             async for sse in source.aiter_sse():
+                if sse.retry is not None:
+                    self._first = min(sse.retry / 1000, _PAUSE_MOST)
+                if not sse.data:
+                    continue
                 event = FeedEvent(sse.id, sse.event, _object(sse.data))
                 self._cursor = sse.id or self._cursor
                 if self._is_new(event):

@@ -104,7 +104,7 @@ def _line(data: dict[str, Any]) -> Text:
     clock = datetime.fromisoformat(data["time"]).astimezone().strftime("%H:%M:%S") if data.get("time") else "--:--:--"
     what = plain(data.get("kind", ""))
     if data.get("to"):
-        trigger = f" ({data['trigger']})" if data.get("trigger") else ""
+        trigger = f"({data['trigger']})" if data.get("trigger") else ""
         what = Text.assemble(
             plain(data.get("from") or "-"), " → ", state_text(data["to"]), (one_line(trigger).plain, "dim")
         )

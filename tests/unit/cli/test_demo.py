@@ -1,0 +1,70 @@
+"""The demo story: six matters in six states; told twice, told halfway, told by two at once, it is one story."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from services.cli import demo_story
+from services.cli.exits import CommandFailed, Exit
+from tests.fakes.gateway import FakeGateway
+from tests.unit.cli.conftest import Cli
+
+STATES = [
+    "awaiting_confirmation",
+    "done",
+    "awaiting_action_clarification",
+    "awaiting_confirmation",
+    "dismissed",
+    "awaiting_redirect",
+]
+
+
+def test_tells_a_story_with_every_state_that_a_person_meets(cli: Cli, gateway: FakeGateway) -> None:
+    told = cli("demo", "--json")
+
+    assert told.code == Exit.OK
+    assert [card["state"] for card in told.json["threads"]] == STATES
+    rota = told.json["threads"][3]["actions"][0]
+    assert (rota["name"], rota["parameters"]["path"]) == ("file_append", "rota.md")
+    assert told.json["threads"][5]["failure_context"]["code"] == "host_not_allowed"
+
+
+def test_told_twice_it_is_the_same_story(cli: Cli, gateway: FakeGateway) -> None:
+    cli("demo")
+    asked = len(gateway.asked)
+
+    assert [card["state"] for card in cli("demo", "--json").json["threads"]] == STATES
+    assert len(gateway.asked) == asked, "the second time nothing is changed, not even repeated"
+
+
+def test_what_a_person_did_in_between_is_left_alone(cli: Cli, gateway: FakeGateway) -> None:
+    failed = cli("demo", "--json").json["threads"][5]["id"]
+    cli("threads", "redirect", failed, "as a task")
+    asked = len(gateway.asked)
+
+    assert cli("demo", "--json").json["threads"][5]["state"] == "awaiting_confirmation"
+    assert len(gateway.asked) == asked
+
+
+async def test_told_by_two_at_once_it_is_one_story(gateway: FakeGateway) -> None:
+    await asyncio.gather(*(demo_story.fill(gateway.url) for _ in range(3)))
+
+    assert Counter(card["state"] for card in gateway.cards.values()) == Counter(STATES)
+
+
+async def test_where_threads_exist_already_nothing_is_filled_in(gateway: FakeGateway, cli: Cli) -> None:
+    assert await demo_story.fill_if_empty(gateway.url)
+    assert not await demo_story.fill_if_empty(gateway.url)
+    assert len(gateway.cards) == len(STATES)
+
+
+async def test_without_a_runner_it_says_so(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway.idle = True
+
+    with pytest.raises(CommandFailed, match="is a runner at work") as failed:
+        await demo_story.fill(gateway.url, settle_seconds=0.2)
+
+    assert failed.value.exit is Exit.UNAVAILABLE
