@@ -165,19 +165,24 @@ class Hub:
 
     def _wake_waiting(self) -> None:
         waiting, self._waiting = self._waiting, set()
+        end = self.ring.end
         for reader in waiting:
+            # It had everything until now: a burst, however long, does not make it slow.
+            reader.joined_at = end
             reader.wake()
 
     def _cut_slow(self) -> None:
+        """A reader may be far behind with what was stored before it came (it reads the log, should the ring overtake
+        it there), but not with what came since."""
         ring, limits = self.ring, self.limits.reader
         end, first = ring.end, ring.first
         slow = []
         for reader in self._readers:
             slot = reader.slot
-            if slot < 0 or slot == end:
+            if slot == end or slot < 0:
                 continue
             owed_from = max(slot, reader.joined_at)
-            if slot < first or end - owed_from > limits.frames or ring.size(owed_from, end) > limits.bytes:
+            if owed_from < first or end - owed_from > limits.frames or ring.size(owed_from, end) > limits.bytes:
                 slow.append(reader)
         for reader in slow:
             reader.cut("slow")

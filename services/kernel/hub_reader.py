@@ -54,7 +54,7 @@ class Reader:
     def __init__(self, hub: Hub, cursor: str) -> None:
         self.on_cut: Callable[[str], None] | None = None
         self.cursor = cursor
-        """The last position that this reader was given, while it is served from the log."""
+        """The cursor of what this reader was given."""
         self.slot = -1
         """The ring's slot that comes next; negative while the reader is served from the log."""
         self.joined_at = -1
@@ -126,7 +126,8 @@ class Reader:
 
     async def _more(self, most_bytes: int) -> tuple[int, int] | list[Frame] | None:
         ring = self._hub.ring
-        if self.slot < 0:
+        if self.slot < ring.first:
+            self.slot = -1  # new, or overtaken by the ring while it read what was stored before it came
             if not await self._hub.primed(self._hub.limits.idle):
                 return None
             replayed = await self._catch_up()
@@ -140,6 +141,7 @@ class Reader:
         if self.slot == ring.end:
             return None
         start, self.slot = self.slot, ring.fit(self.slot, most_bytes)
+        self.cursor = ring.id_at(self.slot - 1)
         return start, self.slot
 
     async def _catch_up(self) -> list[Frame] | None:

@@ -106,6 +106,10 @@ class Ring:
         end = self.first + bisect_right(self._ends, self._before(start) + most_bytes)
         return max(start + 1, end)
 
+    def id_at(self, slot: int) -> str:
+        """The id of the frame in a kept slot."""
+        return self._frames[slot - self.first].id
+
     def frames(self, start: int, end: int) -> list[Frame]:
         """The frames of the slots [start, end)."""
         return self._frames[start - self.first : end - self.first]
