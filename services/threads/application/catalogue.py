@@ -113,7 +113,7 @@ def _of_action(thread: Thread, given: JsonObject) -> JsonObject:
         return given
     standing = thread.proposal.action_id if thread.proposal else None
     if set(given) != {standing}:
-        raise Invalid("UNKNOWN_ACTION_ID", "there is no such action on the card", field="action_overrides")
+        raise Invalid("INVALID_EDIT", "there is no such action on the card", field="action_overrides")
     changed = given[str(standing)]
     if not isinstance(changed, Mapping):
         raise Invalid("INVALID_PARAMETERS", "an action's overrides are an object", field="action_overrides")

@@ -79,7 +79,7 @@ class Runners:
             if job.started:
                 return
             if job.kind is not JobKind.EXECUTION:
-                raise Invalid("INVALID_JOB_KIND", "only an execution is started", field="job_id")
+                raise Invalid("INVALID_FIELD", "only an execution is started", field="job_id")
             command = c.StartExecution(text(job.payload, "proposal_id"), text(job.payload, "digest"))
             await self._commands.decided(work, Call(job.tenant, actor), thread, command)
             await work.mark_started(job_id, fence)

@@ -19,9 +19,9 @@ def check_text(field: str, value: str, longest: int, *, shortest: int = 0) -> st
     if any("\ud800" <= char <= "\udfff" for char in value):
         raise Invalid("INVALID_TEXT", f"{field} holds a lone surrogate", field=field)
     if len(value) > longest:
-        raise Invalid("TEXT_TOO_LONG", f"{field} is longer than {longest} code points", field=field, limit=longest)
+        raise Invalid("INVALID_TEXT", f"{field} is longer than {longest} code points", field=field, limit=longest)
     if len(value.strip()) < shortest:
-        raise Invalid("TEXT_TOO_SHORT", f"{field} is blank", field=field, limit=shortest)
+        raise Invalid("INVALID_TEXT", f"{field} is blank", field=field, limit=shortest)
     return value
 
 
@@ -38,7 +38,7 @@ def check_json(field: str, value: Json, most: int = limits.JSON_BYTES_MAX) -> Js
     _walk(field, value, 1)
     size = len(canonical_json(value))
     if size > most:
-        raise TooLarge("JSON_TOO_LARGE", f"{field} is larger than {most} bytes", field=field, limit=most)
+        raise TooLarge("VALUE_TOO_LARGE", f"{field} is larger than {most} bytes", field=field, limit=most)
     return value
 
 
@@ -58,13 +58,13 @@ def refuse_reserved(field: str, value: JsonObject) -> None:
 def _walk(field: str, value: Json, depth: int) -> None:
     if depth > limits.JSON_DEPTH_MAX:
         most = limits.JSON_DEPTH_MAX
-        raise Invalid("JSON_TOO_DEEP", f"{field} is nested deeper than {most}", field=field, limit=most)
+        raise Invalid("INVALID_JSON", f"{field} is nested deeper than {most}", field=field, limit=most)
     if isinstance(value, str):
         check_text(field, value, limits.JSON_BYTES_MAX)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise Invalid("INVALID_NUMBER", f"{field} holds a number that is not finite", field=field)
+        raise Invalid("INVALID_JSON", f"{field} holds a number that is not finite", field=field)
     elif isinstance(value, int) and abs(value) > limits.JSON_INT_MAX:
-        raise Invalid("INVALID_NUMBER", f"{field} holds a number outside of 64 bits", field=field)
+        raise Invalid("INVALID_JSON", f"{field} holds a number outside of 64 bits", field=field)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             check_text(field, key, limits.ITEM_LABEL_MAX)

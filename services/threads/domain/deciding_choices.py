@@ -48,7 +48,7 @@ def edit(draft: Draft, command: Edit) -> Draft:
             raise Invalid("INVALID_EDIT", "an action is edited by action or action_overrides", field="text")
         revised = revise(draft, command.action, command.overrides)
         if revised is None:
-            raise Invalid("NOTHING_TO_EDIT", "the edit changes nothing", field="action")
+            raise Invalid("INVALID_EDIT", "the edit changes nothing", field="action")
         return draft.move(Trigger.EDITED, decision=decision("edit", revised, command.cited))
     if command.text is None or command.action is not None or command.overrides is not None:
         raise Invalid("INVALID_EDIT", "intent and context are edited by text", field="text")
@@ -63,7 +63,7 @@ def edit(draft: Draft, command: Edit) -> Draft:
 def provide(draft: Draft, command: Provide) -> Draft:
     """An answer to a question: an action goes to the gate, words go to the model."""
     if command.text is None and command.action is None:
-        raise Invalid("NOTHING_PROVIDED", "text or action is needed", field="text")
+        raise Invalid("INVALID_EDIT", "text or action is needed", field="text")
     return answer(draft, command)
 
 
@@ -78,7 +78,7 @@ def answer(draft: Draft, command: Provide) -> Draft:
         target = Target.ACTION if thread.state is State.AWAITING_ACTION_CLARIFICATION else None
         return draft.move(Trigger.PROVIDED, target=target, decision=decision("provide"), data=data)
     if thread.state is not State.AWAITING_ACTION_CLARIFICATION:
-        raise Invalid("INVALID_ANSWER", f"{thread.state} is answered by text", field="action")
+        raise Invalid("INVALID_EDIT", f"{thread.state} is answered by text", field="action")
     chosen = choose(draft, command.action, 1.0)
     facts = BranchFacts(action_given=True, target=Target.ACTION)
     return draft.move(Trigger.PROVIDED, facts=facts, decision=decision("provide", chosen), data=data)
@@ -177,7 +177,7 @@ def revise(draft: Draft, choice: ActionChoice | None, overrides: JsonObject | No
         return None
     if standing is None and choice is None:
         raise Invalid(
-            "NOTHING_TO_OVERRIDE",
+            "INVALID_EDIT",
             "there is no action whose parameters could change",
             field="action_overrides",
         )

@@ -37,15 +37,15 @@ def checked_creation(command: CreateThread) -> CreateThread:
     check_text("description", command.description, limits.DESCRIPTION_MAX)
     check_text("source", command.source, limits.NAME_MAX)
     if command.urgency not in ("surface_now", "defer"):
-        raise Invalid("INVALID_URGENCY", "urgency is surface_now or defer", field="urgency")
+        raise Invalid("INVALID_FIELD", "urgency is surface_now or defer", field="urgency")
     if len(command.context_items) > limits.CONTEXT_ITEMS_MAX:
         most = limits.CONTEXT_ITEMS_MAX
-        raise Invalid("TOO_MANY_ITEMS", f"context_items has more than {most}", field="context_items", limit=most)
+        raise Invalid("INVALID_ITEMS", f"context_items has more than {most}", field="context_items", limit=most)
     seen: set[str] = set()
     for index, item in enumerate(command.context_items):
         _check_item(f"context_items[{index}]", item)
         if item.id in seen:
-            raise Invalid("DUPLICATE_ITEM", "two context items have one id", field=f"context_items[{index}].id")
+            raise Invalid("INVALID_ITEMS", "two context items have one id", field=f"context_items[{index}].id")
         seen.add(item.id)
     items = [item_json(item) for item in command.context_items]
     check_json("context_items", items, limits.CONTEXT_BYTES_MAX)

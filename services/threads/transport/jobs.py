@@ -38,12 +38,12 @@ class JobServicer(JobServiceServicer):
         runner = actor_of(caller("runner"))
         for field in ("runner_id", "claim_id"):
             if _NAME.fullmatch(getattr(request, field)) is None:
-                raise Invalid("INVALID_CLAIM", f"{field} must be 1..128 printable ASCII characters", field=field)
+                raise Invalid("INVALID_FIELD", f"{field} must be 1..128 printable ASCII characters", field=field)
         kinds = [_KINDS[kind] for kind in request.kinds if kind in _KINDS]
         if not kinds:
-            raise Invalid("INVALID_CLAIM", "at least one kind is needed", field="kinds")
+            raise Invalid("INVALID_FIELD", "at least one kind is needed", field="kinds")
         if request.max_jobs < 0:
-            raise Invalid("INVALID_CLAIM", "max_jobs must not be negative", field="max_jobs")
+            raise Invalid("INVALID_FIELD", "max_jobs must not be negative", field="max_jobs")
         wait = request.wait.seconds + request.wait.nanos / 1e9
         leased = await self._runners.claim(
             runner,
@@ -77,9 +77,9 @@ class JobServicer(JobServiceServicer):
         """Without one."""
         runner = actor_of(caller("runner"))
         if _CODE.fullmatch(request.code) is None:
-            raise Invalid("INVALID_CODE", "code must match [a-z0-9_]{1,64}", field="code")
+            raise Invalid("INVALID_FIELD", "code must match [a-z0-9_]{1,64}", field="code")
         if len(request.detail.encode()) > _DETAIL_MOST:
-            raise TooLarge("DETAIL_TOO_LARGE", "detail is at most 16 KiB", field="detail", limit=_DETAIL_MOST)
+            raise TooLarge("VALUE_TOO_LARGE", "detail is at most 16 KiB", field="detail", limit=_DETAIL_MOST)
         await self._runners.fail(
             runner, request.job_id, request.fence, request.code, request.detail, retryable=request.retryable
         )

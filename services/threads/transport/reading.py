@@ -26,7 +26,7 @@ def thread_id(name: str) -> str:
     """The id in `threads/{id}`. Invalid without the collection; what is no id is no thread."""
     collection, _, identity = name.partition("/")
     if collection != "threads" or not identity:
-        raise Invalid("INVALID_NAME", "name must be threads/{id}", field="name")
+        raise Invalid("INVALID_FIELD", "name must be threads/{id}", field="name")
     return known_id(identity)
 
 
@@ -42,7 +42,7 @@ def json_value(field: str, raw: bytes) -> Json:
     if not raw:
         return None
     if len(raw) > _RAW_MOST:
-        raise TooLarge("JSON_TOO_LARGE", f"{field} is larger than {_RAW_MOST} bytes", field=field, limit=_RAW_MOST)
+        raise TooLarge("VALUE_TOO_LARGE", f"{field} is larger than {_RAW_MOST} bytes", field=field, limit=_RAW_MOST)
     try:
         value: Json = orjson.loads(raw)
     except orjson.JSONDecodeError:
