@@ -187,7 +187,10 @@ async def test_pub16_a_reader_is_cut_by_bytes_too(source: ListSource, hubs: Hubs
             await slow.frames()
 
 
-async def test_pub16_a_long_backlog_is_no_slowness(source: ListSource, hubs: Hubs[str]) -> None:
+async def test_pub16_a_long_backlog_is_no_slowness() -> None:
+    source = ListSource(generation=2)
+    source.say(40)
+    hubs = hubs_of(source)
     async with hubs.reader("s", "2-20") as reader, hubs.reader("s", "2-40") as quick:
         heard = ids(await reader.frames(10))
         for _ in range(5):
@@ -196,6 +199,7 @@ async def test_pub16_a_long_backlog_is_no_slowness(source: ListSource, hubs: Hub
         while len(heard) < 25:
             heard += ids(await reader.frames(10))
     assert heard == [f"2-{n}" for n in range(21, 46)]
+    await hubs.close()
 
 
 async def test_a_new_generation_closes_readers_who_then_are_told(source: ListSource, hubs: Hubs[str]) -> None:
@@ -245,6 +249,7 @@ async def test_pub17_readers_that_vanish_leave_nothing_behind(source: ListSource
         while hubs.streams:
             await asyncio.sleep(0.01)
     assert hubs.readers == 0
+    del tasks, task
     gc.collect()
     assert not any(reader() for reader in known)
     await hubs.close()
