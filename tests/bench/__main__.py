@@ -1,0 +1,86 @@
+"""`python -m tests.bench [B1 …]`: runs rows, prints their table, writes bench-results/<date>.json. Exit code 1 when a
+row could not be measured; a figure that falls short is said, and is no failure of the run."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import uvloop
+from rich.console import Console
+
+from services.kernel import telemetry
+from tests.bench import machine, report
+from tests.bench.figures import Figure
+from tests.bench.rows import ROWS
+from tests.bench.sse_readers import raise_open_files
+from tests.bench.workbench import Workbench
+
+
+def main() -> int:
+    """Parses arguments and runs."""
+    options = _arguments()
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    logging.disable(logging.CRITICAL)
+    telemetry.configure_logging("error", "console", sys.stderr)
+    raise_open_files()
+    begun = datetime.now(UTC)
+    about = {
+        "begun": begun.isoformat(timespec="seconds"),
+        "rounds": options.rounds,
+        "quick": options.quick,
+        "machine": machine.facts(),
+    }
+    figures, failures = _run(options, console)
+    path = options.out / report.file_name(begun)
+    ended = datetime.now(UTC).isoformat(timespec="seconds")
+    report.write(path, figures, {**about, "ended": ended, "failures": failures})
+    report.show(figures, console)
+    console.print(f"{options.rounds} rounds, medians; every sample is in {path}")
+    for row, text in failures.items():
+        console.print(f"[red]{row} could not be measured[/]: {text}")
+    return 1 if failures else 0
+
+
+def _run(options: argparse.Namespace, console: Console) -> tuple[list[Figure], dict[str, str]]:
+    figures: list[Figure] = []
+    failures: dict[str, str] = {}
+    folder = Path(tempfile.mkdtemp(prefix="treadle-bench-"))
+    folder.chmod(0o755)  # engines that run as another user must get through
+    try:
+        for name in options.rows or ROWS:
+            row = ROWS[name]
+            console.print(f"[bold]{row.name}[/] {row.about}")
+            bench = Workbench(
+                options.rounds, options.quick, folder, lambda text: console.print(text, style="dim"), options.profile
+            )
+            try:
+                figures += uvloop.run(row.measure(bench))
+            except Exception as fault:
+                failures[name] = f"{type(fault).__name__}: {fault}"
+                console.print_exception(max_frames=8)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return figures, failures
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Treadle's benchmarks.")
+    parser.add_argument("rows", nargs="*", type=str.upper, choices=[*ROWS, []], metavar="ROW", help=", ".join(ROWS))
+    parser.add_argument(
+        "--rounds", type=int, default=int(os.environ.get("TREADLE_BENCH_ROUNDS", "5")), help="5 by default"
+    )
+    parser.add_argument("--quick", action="store_true", help="small loads, for trying the benchmarks themselves")
+    parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder of the JSON files")
+    parser.add_argument("--profile", type=Path, help="deployables run under cProfile and leave their statistics here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
