@@ -31,6 +31,11 @@ class Script:
     callers: list[Any] = field(default_factory=list)
     request_ids: list[str] = field(default_factory=list)
 
+    def forget(self) -> None:
+        """As new."""
+        for kept in (self.answers, self.asked, self.callers, self.request_ids):
+            kept.clear()
+
     async def unary(self, method: MethodDescriptor, request: Any) -> Any:
         """The scripted answer, or an empty one."""
         self.asked.append((method.name, request))

@@ -1,7 +1,8 @@
-"""Gateways for the tests of this folder."""
+"""Gateways for the tests of this folder: one shared by those that only talk to it, and new ones for the others."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -17,10 +18,23 @@ async def start() -> AsyncIterator[Start]:
         yield begin
 
 
-@pytest.fixture
-async def gateway(start: Start) -> Gateway:
+@pytest.fixture(scope="session")
+async def shared_gateway() -> AsyncIterator[Gateway]:
     """A gateway with default settings."""
-    return await start()
+    async with gateways() as begin:
+        yield await begin()
+
+
+@pytest.fixture
+async def gateway(shared_gateway: Gateway) -> AsyncIterator[Gateway]:
+    """The shared gateway, with nothing left of the test before."""
+    yield shared_gateway
+    logs = shared_gateway.services.logs
+    async with asyncio.timeout(5):
+        while any(log.open for log in logs.values()):
+            await asyncio.sleep(0.01)
+    logs.clear()
+    shared_gateway.script.forget()
 
 
 @pytest.fixture

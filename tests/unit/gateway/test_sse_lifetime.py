@@ -160,7 +160,8 @@ async def _answer_after(released: asyncio.Event) -> object:
     return thread_service_pb2.Thread(id="thr_1")
 
 
-async def test_pub25_readyz_says_draining_before_anything_else_ends(gateway: Gateway) -> None:
+async def test_pub25_readyz_says_draining_before_anything_else_ends(start: Start) -> None:
+    gateway = await start()
     gateway.services.log(NAME).append(b"{}")
     states = []
 
