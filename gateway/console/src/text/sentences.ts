@@ -8,7 +8,11 @@ export interface Sentence {
   /** What was said or written by a person or a model: shown as a quotation. */
   quote?: string;
   tone: Tone;
+  /** A step of the machinery: worth keeping, not worth reading unless one asks. */
+  routine?: boolean;
 }
+
+const ROUTINE = new Set(["begin_inference", "inference_claimed", "inference_done"]);
 
 const TRIGGERS: Partial<Record<string, readonly [text: string, tone: Tone]>> = {
   begin_inference: ["asked for inference", "quiet"],
@@ -61,8 +65,8 @@ export function sentence(event: ThreadEvent): Sentence {
       return quoted("renamed it", string(data["new_title"]), "quiet");
     case "auto_advance_decision":
       return data["advance"] === true
-        ? { text: "let it go on by policy", tone: "quiet" }
-        : { text: "stopped for a person, by policy", tone: "quiet" };
+        ? { text: "let it go on by policy", tone: "quiet", routine: true }
+        : { text: "stopped for a person, by policy", tone: "quiet", routine: true };
     default:
       return { text: plainName(event.kind).toLowerCase(), tone: "quiet" };
   }
@@ -76,7 +80,7 @@ function transition(data: Record<string, Json>): Sentence {
   const to = string(data["to"]);
   const label = wordsOf(to as ThreadState).label.toLowerCase();
   const moved = to === "" || to === data["from"] || text.startsWith(label) ? "" : ` → ${label}`;
-  return quoted(text + moved, quote, tone);
+  return { ...quoted(text + moved, quote, tone), routine: ROUTINE.has(trigger) };
 }
 
 function proposed(data: Record<string, Json>): Sentence {

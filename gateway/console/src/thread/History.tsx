@@ -1,9 +1,11 @@
 // The thread's log as sentences, in order, each with its data on request.
+import { useState } from "react";
 import type { ThreadEvent } from "../api/types";
 import { MOST_EVENTS, useEvents } from "../api/queries";
 import { actorName, sentence } from "../text/sentences";
 import { visible } from "../text/visible";
 import { Ago } from "../ui/Ago";
+import { Button } from "../ui/Button";
 import { ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
 import { Dot } from "../ui/State";
@@ -11,15 +13,33 @@ import { Value } from "./Parameters";
 
 export function History({ id }: { id: string }) {
   const log = useEvents(id);
+  const [whole, setWhole] = useState(false);
+  const events = log.data?.events ?? [];
+  const told = whole ? events : events.filter((event) => !sentence(event).routine);
+  const hidden = events.length - told.length;
   return (
     <section aria-label="History">
-      <h2 className="eyebrow mb-3">History</h2>
+      <div className="mb-2 flex min-h-8 items-center justify-between">
+        <h2 className="eyebrow">History</h2>
+        {whole || hidden > 0 ? (
+          <Button
+            look="bare"
+            className="-mr-3"
+            aria-pressed={whole}
+            onClick={() => {
+              setWhole(!whole);
+            }}
+          >
+            {whole ? "Hide routine steps" : `Show ${hidden} routine ${hidden === 1 ? "step" : "steps"}`}
+          </Button>
+        ) : null}
+      </div>
       {log.error ? (
         <ReadError error={log.error} what="The history" onRetry={() => void log.refetch()} />
       ) : null}
       {log.isPending ? <Skeleton lines={4} /> : null}
       <ol className="flex flex-col">
-        {log.data?.events.map((event) => (
+        {told.map((event) => (
           <Entry key={event.id} event={event} />
         ))}
       </ol>

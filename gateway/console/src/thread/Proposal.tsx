@@ -9,7 +9,9 @@ export function Proposal({ action, heading }: { action: Action; heading: string 
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
         <h2 className="eyebrow w-full">
           {heading}
-          {(action.revision ?? 1) > 1 ? <span className="normal-case tracking-normal"> · edited</span> : null}
+          {(action.revision ?? 1) > 1 ? (
+            <span className="normal-case tracking-normal"> · revision {action.revision}</span>
+          ) : null}
         </h2>
         <code className="font-mono text-base font-semibold [overflow-wrap:anywhere]">
           {visible(action.name)}
@@ -21,7 +23,7 @@ export function Proposal({ action, heading }: { action: Action; heading: string 
       <Parameters parameters={action.parameters ?? {}} />
       {action.rationale ? (
         <p className="max-w-prose text-base [overflow-wrap:anywhere]">
-          <span className="text-muted">Because </span>
+          <span className="mr-2 text-sm text-muted">Why</span>
           {visible(action.rationale)}
         </p>
       ) : null}

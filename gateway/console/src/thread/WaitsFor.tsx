@@ -22,13 +22,17 @@ export function WaitsFor({ id }: { id: string }) {
         {data.since_time ? (
           <>
             {" "}
-            Since <Ago time={data.since_time} long />.
+            <span className="text-faint">
+              · <Ago time={data.since_time} long />
+            </span>
           </>
         ) : null}
         {data.timer_time ? (
           <>
             {" "}
-            By itself <Ago time={data.timer_time} ahead />.
+            <span className="text-faint">
+              · moves by itself <Ago time={data.timer_time} ahead />
+            </span>
           </>
         ) : null}
       </p>
