@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from gateway.http import REQUEST_ID, Scope, header
 from gateway.limits import Limits
-from gateway.origin import is_loopback
 from services.kernel import request
 from services.kernel.principal import Authenticator, Principal
-
-
-class OpenToTheWorld(Exception):
-    """No secret is configured and the gateway was to listen where others can reach it."""
-
-
-def check_bind(host: str, authenticator: Authenticator) -> None:
-    """Without a secret everybody is the local user, so only this machine may connect."""
-    if authenticator.open and not is_loopback(host):
-        raise OpenToTheWorld(
-            f"TREADLE_GATEWAY_LISTEN is {host}, which is not a loopback address, and there is no TREADLE_AUTH_SECRET: "
-            "set a secret, or listen on 127.0.0.1"
-        )
 
 
 class Door:

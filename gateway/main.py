@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf import message_factory
 
 from gateway.app import make_app
-from gateway.auth import Door, check_bind
+from gateway.auth import Door
 from gateway.clients import Clients
 from gateway.contexts import services
 from gateway.limits import Limits
@@ -33,7 +33,6 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     """Listens and answers; nothing is asked of the services before the first request."""
     authenticator = Authenticator(settings.secret(), SystemClock())
     host, port = settings.bind()
-    check_bind(host, authenticator)
 
     clients = Clients(settings.targets())
     life.push(clients.close)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
+from gateway.origin import is_loopback
 from services.kernel.settings import CommonSettings
 
 _PACKAGED_CONSOLE: Final = Path(__file__).parent / "console" / "dist"
@@ -46,10 +47,15 @@ class GatewaySettings(CommonSettings):
 
     @field_validator("gateway_listen")
     @classmethod
-    def _host_and_port(cls, value: str) -> str:
+    def _host_and_port(cls, value: str, info: ValidationInfo) -> str:
         host, _, port = value.rpartition(":")
-        if not host or not port.isdecimal() or int(port) > 65535:
+        if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
             raise ValueError("must be host:port")
+        if info.data.get("auth_secret") is None and not is_loopback(host.strip("[]")):
+            raise ValueError(
+                f"{host} is not a loopback address, and without TREADLE_AUTH_SECRET everybody who connects is the "
+                "local user with all roles: set a secret, or listen on 127.0.0.1"
+            )
         return value
 
     def bind(self) -> tuple[str, int]:

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from gateway.auth import OpenToTheWorld
 from gateway.limits import Limits
 from gateway.refusals import TooManyRequests
 from services.kernel.principal import LOCAL, Principal
@@ -24,7 +23,7 @@ async def test_without_a_secret_everybody_is_the_local_user(gateway: Gateway) ->
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:0"])
 async def test_without_a_secret_it_refuses_to_listen_to_others(start: Start, listen: str) -> None:
-    with pytest.raises(OpenToTheWorld, match="TREADLE_AUTH_SECRET"):
+    with pytest.raises(SettingsFault, match=r"TREADLE_GATEWAY_LISTEN.*TREADLE_AUTH_SECRET"):
         await start(gateway_listen=listen)
 
 
