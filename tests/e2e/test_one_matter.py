@@ -80,7 +80,7 @@ async def test_from_creation_to_done_and_back_through_every_decision(place: Plac
     assert late.status_code == 409
     problem = late.json()
     assert problem["reason"] == "ALREADY_DECIDED", problem
-    assert problem["metadata"]["decided_by"] == "user:local"
+    assert problem["metadata"]["decided_by"] == "local"
 
     # Edit: the edited parameters are what runs.
     created = await matters.create("Note the room", "append to rooms.md: room 12")
@@ -93,7 +93,8 @@ async def test_from_creation_to_done_and_back_through_every_decision(place: Plac
     edited = await second.card(created["id"])
     assert cited(edited) != cited(card)
     stale = await matters.approve(card)
-    assert (stale.status_code, stale.json()["reason"]) == (409, "PROPOSAL_CHANGED")
+    assert (stale.status_code, stale.json()["reason"]) == (409, "ALREADY_DECIDED")
+    assert stale.json()["metadata"]["decision"] == "edit"
     assert (await matters.approve(edited)).status_code == 200
     await matters.wait(created["id"], "done")
     rooms = (place.files / action["parameters"]["path"]).read_text()

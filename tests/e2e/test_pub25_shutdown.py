@@ -11,8 +11,6 @@ from pathlib import Path
 import grpc
 import httpx
 import pytest
-from treadle.streaming.v1 import feed_service_pb2 as pb
-from treadle.streaming.v1 import feed_service_pb2_grpc as rpc
 
 from services.engines import Engines
 from services.kernel.grpc_client import open_channel
@@ -20,6 +18,8 @@ from tests.conftest import SERVICES, MakeDatabase
 from tests.e2e.matter import Matters
 from tests.nats_server import NatsServer
 from tests.stack import Process, running_fleet, running_stack
+from treadle.streaming.v1 import feed_service_pb2 as pb
+from treadle.streaming.v1 import feed_service_pb2_grpc as rpc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 STREAMS = 20
