@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
+import { keepPlace, lastPlace } from "./place";
 import { touched } from "./touched";
 
 const AWAY_MS = 60_000;
@@ -17,16 +18,19 @@ export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const [status, setStatus] = useState<FeedStatus>("connecting");
   useEffect(() => {
+    let place = "";
     const batch = new Batch((stale) => {
+      if (place !== "") keepPlace(place);
       if (stale === "all") void client.invalidateQueries();
       else for (const queryKey of stale) void client.invalidateQueries({ queryKey });
     });
-    const close = openFeed("/api/stream", {
+    const close = openFeed("/api/stream", lastPlace(), {
       onStatus: setStatus,
       onFresh: () => {
         batch.add("all");
       },
-      onEvent: (name, data) => {
+      onEvent: (name, data, cursor) => {
+        place = cursor;
         switch (name) {
           case "thread":
             batch.add(touched(data));

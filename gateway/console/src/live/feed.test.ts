@@ -34,13 +34,14 @@ class FakeSource implements Source {
   }
 }
 
-function harness() {
+function harness(after = "") {
   const sources: FakeSource[] = [];
   const statuses: FeedStatus[] = [];
   const events: string[] = [];
   let fresh = 0;
   const close = openFeed(
     "/api/stream",
+    after,
     {
       onStatus: (status) => statuses.push(status),
       onEvent: (name, data) => events.push(`${name} ${data}`),
@@ -73,6 +74,13 @@ describe("openFeed", () => {
     expect(feed.events).toEqual(["thread {}", "reset {}"]);
     expect(feed.statuses).toEqual(["connecting", "live"]);
     expect(feed.fresh()).toBe(1);
+  });
+
+  it("goes on from the place of an earlier page, and needs no reading anew then", () => {
+    const feed = harness("1-4");
+    expect(feed.last().url).toBe("/api/stream?last_event_id=1-4");
+    feed.last().opens();
+    expect(feed.fresh()).toBe(0);
   });
 
   it("leaves a network drop to the browser, which keeps the cursor", () => {

@@ -1,4 +1,4 @@
-// One EventSource on the tenant's feed. The browser reconnects by itself after a network drop; after a refusal (it then
+// One EventSource on the tenant's feed, from the place `after` on. The browser reconnects by itself after a network drop; after a refusal (it then
 // gives up for good) we open a new one with the last cursor. Closing frees everything.
 import { FEED_EVENTS, type FeedEventName } from "../gen/events";
 
@@ -6,7 +6,8 @@ export type FeedStatus = "connecting" | "live" | "lost";
 
 export interface FeedHandlers {
   onStatus: (status: FeedStatus) => void;
-  onEvent: (name: FeedEventName, data: string) => void;
+  /** `cursor`: the place after this event; what it was before for an event that carries no id. */
+  onEvent: (name: FeedEventName, data: string, cursor: string) => void;
   /** Every (re)connection without a cursor: what happened before it is unknown. */
   onFresh: () => void;
 }
@@ -26,12 +27,13 @@ const LONGEST_PAUSE = 15_000;
 
 export function openFeed(
   url: string,
+  after: string,
   handlers: FeedHandlers,
   open: (url: string) => Source = (address) => new EventSource(address),
 ): () => void {
   let source: Source | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let cursor = "";
+  let cursor = after;
   let pause = FIRST_PAUSE;
   let stopped = false;
 
@@ -58,7 +60,7 @@ export function openFeed(
         if (stopped) return;
         // `reset` carries no id: the browser keeps the old one, and so do we until the next event.
         if (event.lastEventId !== "") cursor = event.lastEventId;
-        handlers.onEvent(name, event.data);
+        handlers.onEvent(name, event.data, cursor);
       });
     }
   };
