@@ -8,6 +8,8 @@ from typing import Any
 
 from tests.bench.figures import Figure
 from tests.bench.rows import (
+    b1_decisions,
+    b2_create,
     b5_fan_out,
     b6_attach,
 )
@@ -23,5 +25,5 @@ class Row:
     measure: Callable[[Workbench], Coroutine[Any, Any, list[Figure]]]
 
 
-_MODULES = (b5_fan_out, b6_attach)
+_MODULES = (b1_decisions, b2_create, b5_fan_out, b6_attach)
 ROWS = {module.ROW: Row(module.ROW, module.ABOUT, module.measure) for module in _MODULES}
