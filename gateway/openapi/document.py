@@ -15,8 +15,18 @@ from gateway.transcode.http_rules import Route
 
 VERSION: Final = "v1"
 _HEADERS: Final = {
-    "request_id": ("Idempotency-Key", "The same key with the same body answers the stored answer (24 h at least)."),
-    "etag": ("If-Match", "The etag that the decision is about; another current one is refused (412)."),
+    "request_id": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "The same key with the same body answers the stored answer (24 h at least).",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+    },
+    "etag": {
+        "name": "If-Match",
+        "in": "header",
+        "description": "The etag that the decision is about; another current one is refused (412).",
+        "schema": {"type": "string", "pattern": '^((W/)?"[!#-~]{1,256}"|[!#-~]{1,256})$'},
+    },
 }
 _LAST_EVENT_ID: Final = {
     "name": "Last-Event-ID",
@@ -101,15 +111,13 @@ def _parameters(route: Route, schemas: Schemas) -> Iterator[dict[str, Any]]:
             "in": "path",
             "required": True,
             "description": f"The id in `{route.template}`.",
-            "schema": {"type": "string", "minLength": 1},
+            "schema": {"type": "string", "pattern": "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"},
         }
     if not route.body:
         for field in route.request.fields:
             if field.name not in filled and _in_query(field):
                 yield _query_parameter(field, schemas)
-    for field_name, (header, text) in _HEADERS.items():
-        if field_name in route.request.fields_by_name:
-            yield {"name": header, "in": "header", "description": text, "schema": {"type": "string"}}
+    yield from (header for field, header in _HEADERS.items() if field in route.request.fields_by_name)
     if route.streaming:
         yield _LAST_EVENT_ID
 

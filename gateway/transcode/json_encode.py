@@ -28,40 +28,26 @@ class MessageEncoder:
 
     def __init__(self, message: Descriptor) -> None:
         self._message = message
-        self._compiled: tuple[list[tuple[str, str]], list[Put]] | None = None
+        self._puts: list[Put] = []
 
     def encode(self, message: Message) -> bytes:
         """The message as JSON text."""
         return orjson.dumps(self.to_dict(message))
 
     def to_dict(self, message: Any) -> dict[str, Any]:
-        """The message as a value that orjson can write."""
-        plain, puts = self._compiled or self._compile()
-        out = {name: getattr(message, attribute) for name, attribute in plain}
-        for put in puts:
+        """The message as a value that orjson can write; members in the order of the proto."""
+        # Late, at first use: a message type may contain itself.
+        self._puts = self._puts or [_put(field) for field in self._message.fields]
+        out: dict[str, Any] = {}
+        for put in self._puts:
             put(message, out)
         return out
-
-    def _compile(self) -> tuple[list[tuple[str, str]], list[Put]]:
-        """Late, at first use: a message type may contain itself."""
-        plain: list[tuple[str, str]] = []
-        puts: list[Put] = []
-        for field in self._message.fields:
-            if kind_of(field) in _PLAIN and not is_list(field) and not field.has_presence:
-                plain.append((rest_name(field), field.name))
-            else:
-                puts.append(_put(field))
-        self._compiled = plain, puts
-        return self._compiled
 
 
 @cache
 def encoder_of(message: Descriptor) -> MessageEncoder:
     """The encoder of a message type; it lives as long as the descriptors do."""
     return MessageEncoder(message)
-
-
-_PLAIN = frozenset({Kind.STRING, Kind.BOOL, Kind.INTEGER, Kind.NUMBER})
 
 
 def _put(field: FieldDescriptor) -> Put:
@@ -74,11 +60,17 @@ def _put(field: FieldDescriptor) -> Put:
         return partial(_put_present, name, field.name, get, write)
     if kind_of(field) in (Kind.ENUM, Kind.JSON):
         return partial(_put_unless_zero, name, get, write)
-    return partial(_put_always, name, get, write)
+    if kind_of(field) is Kind.BYTES:
+        return partial(_put_bytes, name, get)
+    return partial(_put_plain, name, get)
 
 
-def _put_always(name: str, get: Write, write: Write, message: Any, out: dict[str, Any]) -> None:
-    out[name] = write(get(message))
+def _put_plain(name: str, get: Write, message: Any, out: dict[str, Any]) -> None:
+    out[name] = get(message)
+
+
+def _put_bytes(name: str, get: Write, message: Any, out: dict[str, Any]) -> None:
+    out[name] = _base64(get(message))
 
 
 def _put_unless_zero(name: str, get: Write, write: Write, message: Any, out: dict[str, Any]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import unquote
 
 from gateway.transcode.http_rules import Route, RuleFault
 from services.kernel.errors import Invalid
+
+_NOT_IN_A_SEGMENT: Final = re.compile(r"[/\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(slots=True)
@@ -77,6 +81,6 @@ def _segment(part: str) -> str:
         text = unquote(part, errors="strict")
     except UnicodeDecodeError:
         raise Invalid("INVALID_PATH", "the path is not UTF-8", field="path") from None
-    if "/" in text or not text.isprintable():
+    if _NOT_IN_A_SEGMENT.search(text):
         raise Invalid("INVALID_PATH", "a path segment holds a slash or a control character", field="path")
     return text
