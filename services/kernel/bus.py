@@ -63,6 +63,7 @@ class Bus:
         self._client = client
         self._reconnects: list[Callable[[], None]] = []
         self._answers: dict[str, asyncio.Queue[Msg]] = {}
+        self._asking: dict[str, asyncio.Future[Msg]] = {}
         self._inbox = ""
         self._asked = 0
 
@@ -152,10 +153,21 @@ class Bus:
     ) -> Msg:
         """One answer. Unavailable: nobody answered in time, or the connection is down; the outcome is unknown
         then."""
+        # Not the client's own request: under it, asyncio.wait_for loses a cancellation that meets the answer.
+        self._asked += 1
+        key = str(self._asked)
+        future = self._asking[key] = asyncio.get_running_loop().create_future()
         try:
-            return await self._client.request(subject, data, timeout=timeout, headers=headers)
-        except (NatsError, OSError, TimeoutError) as fault:
+            await self.publish(subject, data, headers, f"{self._inbox}.{key}")
+            async with asyncio.timeout(timeout):
+                answer: Msg = await future
+        except (TimeoutError, ConnectionError) as fault:
             raise _unavailable() from fault
+        finally:
+            del self._asking[key]
+        if answer.headers and answer.headers.get("Status") == "503":
+            raise _unavailable()  # nobody serves this subject
+        return answer
 
     @asynccontextmanager
     async def inbox(self) -> AsyncIterator[tuple[str, asyncio.Queue[Msg]]]:
@@ -169,8 +181,12 @@ class Bus:
             del self._answers[key]
 
     async def _answered(self, message: Msg) -> None:
-        queue = self._answers.get(message.subject.rpartition(".")[2])
-        if queue is not None:
+        key = message.subject.rpartition(".")[2]
+        future = self._asking.get(key)
+        queue = self._answers.get(key)
+        if future is not None and not future.done():
+            future.set_result(message)
+        elif queue is not None:
             queue.put_nowait(message)
 
     async def _failed(self, fault: Exception) -> None:
@@ -178,6 +194,9 @@ class Bus:
 
     async def _lost(self) -> None:
         _log.warning("bus.disconnected")
+        for future in self._asking.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the connection was lost"))
 
     async def _back(self) -> None:
         _log.info("bus.reconnected")
