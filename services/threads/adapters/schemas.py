@@ -25,7 +25,9 @@ class JsonSchemas:
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as fault:
-            raise Invalid("INVALID_REGISTRATION", f"{field} is no JSON Schema: {fault.message[:200]}", field=field) from None
+            raise Invalid(
+                "INVALID_REGISTRATION", f"{field} is no JSON Schema: {fault.message[:200]}", field=field
+            ) from None
         if schema.get("type") != "object":
             raise Invalid("INVALID_REGISTRATION", f"{field} must have type object", field=field)
 

@@ -228,4 +228,5 @@ def _job(job: jobs.Job) -> Job:
         fence=job.fence,
         started=job.started,
         lease_until=job.lease_until,
+        reason=job.reason,
     )

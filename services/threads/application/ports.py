@@ -42,6 +42,7 @@ class Job:
     fence: int
     started: bool
     lease_until: datetime | None
+    reason: str | None
 
 
 class Work(Protocol):

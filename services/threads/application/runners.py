@@ -89,7 +89,7 @@ class Runners:
         """The job's result; a repeat under the same fence is fine, a late or foreign one is told so."""
         try:
             async with self._store.work() as work:
-                if await _ended_already(work, job_id, fence):
+                if await _said_already(work, job_id, fence, "done", None):
                     return
                 thread, job = await self._held(work, job_id, fence)
                 command = await self._completion(work, thread, job, result)
@@ -105,7 +105,7 @@ class Runners:
         """No result. `detail` is for the log only (I8)."""
         try:
             async with self._store.work() as work:
-                if await _ended_already(work, job_id, fence):
+                if await _said_already(work, job_id, fence, "failed", code):
                     return
                 thread, job = await self._held(work, job_id, fence)
                 caused = await self._failed(work, Call(job.tenant, actor), thread, job, code, retryable=retryable)
@@ -246,7 +246,7 @@ def backoff(timing: Timing, attempt: int) -> timedelta:
     return steps[min(max(attempt, 1), len(steps)) - 1]
 
 
-async def _ended_already(work: Work, job_id: str, fence: int) -> bool:
-    """The same holder said so before and did not hear the answer."""
+async def _said_already(work: Work, job_id: str, fence: int, state: str, reason: str | None) -> bool:
+    """The same holder said exactly this before and did not hear the answer."""
     job = await work.find_job(job_id)
-    return job.fence == fence and job.state in ("done", "failed")
+    return job.fence == fence and job.state == state and job.reason == reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -16,6 +18,14 @@ from tests.conftest import MakeDatabase
 from tests.integration.threads.client import Client
 
 StartThreads = Callable[..., Awaitable[Client]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def _servers_end_with_their_loop() -> AsyncIterator[None]:
+    """grpc.aio's servers schedule a shutdown when they are collected: that must happen while the loop still runs."""
+    yield
+    gc.collect()
+    await asyncio.sleep(0)
 
 
 @pytest.fixture
