@@ -12,6 +12,8 @@ from tests.bench.rows import (
     b2_create,
     b5_fan_out,
     b6_attach,
+    b7_decision_to_event,
+    b9_up,
 )
 from tests.bench.workbench import Workbench
 
@@ -25,5 +27,5 @@ class Row:
     measure: Callable[[Workbench], Coroutine[Any, Any, list[Figure]]]
 
 
-_MODULES = (b1_decisions, b2_create, b5_fan_out, b6_attach)
+_MODULES = (b1_decisions, b2_create, b5_fan_out, b6_attach, b7_decision_to_event, b9_up)
 ROWS = {module.ROW: Row(module.ROW, module.ABOUT, module.measure) for module in _MODULES}
