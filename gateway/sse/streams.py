@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ class Streams:
 
     def __init__(self, keepalive_seconds: float, linger_seconds: float) -> None:
         self._calls: dict[str, tuple[Call, type[Message]]] = {}
+        self._first_cursor = ""
         limits = HubLimits(reader=_LAG, idle=keepalive_seconds)
         self.hubs: Hubs[Watch] = Hubs(self._source, sse, limits, linger_seconds)
 
@@ -49,9 +50,12 @@ class Streams:
         """Names the callable of a streaming RPC; its request has `last_event_id`."""
         self._calls[rpc] = call, request
 
-    def reader(self, watch: Watch, cursor: str) -> AbstractAsyncContextManager[Reader]:
+    @asynccontextmanager
+    async def reader(self, watch: Watch, cursor: str) -> AsyncIterator[Reader]:
         """A reader of a stream, after the cursor."""
-        return self.hubs.reader(watch, cursor)
+        self._first_cursor = cursor  # for _source, which is called before anything is awaited, or not at all
+        async with self.hubs.reader(watch, cursor) as reader:
+            yield reader
 
     async def accepted(self, watch: Watch, seconds: float) -> None:
         """Waits until the service has taken the subscription; see Upstream.accepted. Only while a reader is there."""
@@ -67,4 +71,4 @@ class Streams:
             request.last_event_id = cursor
             return call(request)
 
-        return Upstream(subscribe, lambda: self.hubs.drop(watch, "source"))
+        return Upstream(subscribe, self._first_cursor, lambda: self.hubs.drop(watch, "source"))

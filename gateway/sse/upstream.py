@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import grpc
 
+from gateway.transcode.json_read import quoted
 from services.kernel import telemetry
 from services.kernel.cursors import Position, position_of
 from services.kernel.errors import Refusal, Unavailable
@@ -35,9 +36,11 @@ Subscribe = Callable[[str], Any]
 class Upstream:
     """One watched stream (a `kernel.hub.Source`). `accepted` tells the first reader whether there is such a stream."""
 
-    def __init__(self, subscribe: Subscribe, gone: Callable[[], None]) -> None:
-        """`gone` is called when the service refuses the stream: the hub is of no use any more."""
+    def __init__(self, subscribe: Subscribe, cursor: str, gone: Callable[[], None]) -> None:
+        """`cursor` is the first reader's: the ring begins there (a feed may be long), or with all that is stored.
+        `gone` is called when the service refuses the stream: the hub is of no use any more."""
         self._subscribe = subscribe
+        self._start = position_of(cursor)
         self._gone = gone
         self._accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._primed = False
@@ -57,7 +60,7 @@ class Upstream:
         failures = 0
         while True:
             try:
-                async with _stream(self._subscribe, hub.ring.position if self._primed else "") as batches:
+                async with _stream(self._subscribe, self._from(hub)) as batches:
                     async for batch in batches:
                         self._take(hub, batch)
                         failures = 0
@@ -75,7 +78,7 @@ class Upstream:
         try:
             async with _stream(self._subscribe, cursor) as batches:
                 async for batch in batches:
-                    frames = [_frame(frame) for frame in batch.frames]
+                    frames = _frames(batch)
                     named = [frame.id for frame in frames if frame.id]
                     cursor = batch.position or (named[-1] if named else cursor)
                     yield Replayed(frames, cursor)
@@ -85,12 +88,19 @@ class Upstream:
             _log.info("sse.replay_broke", code=error.code().name)
         raise StreamClosed("source")
 
+    def _from(self, hub: Hub) -> str:
+        """The cursor to subscribe from."""
+        if self._primed:
+            return hub.ring.position
+        return "" if self._start is None else str(self._start)
+
     def _take(self, hub: Hub, batch: Any) -> None:
-        frames = [_frame(frame) for frame in batch.frames]
+        frames = _frames(batch)
         events = [frame for frame in frames if frame.id]
         level = position_of(batch.position)
-        self._begins |= len(events) < len(frames)  # a reset: what follows does not continue the ring
-        began = _before(events[0]) if events else level
+        if len(events) < len(frames):  # a reset: what follows does not continue the ring, and is all that is stored
+            self._start, self._begins = None, True
+        began = self._start or (_before(events[0]) if events else level)
         if self._begins and began is not None:
             self._begin(hub, began)
         if events:
@@ -107,7 +117,7 @@ class Upstream:
         if self._primed:
             hub.restart(position, complete=True, reason="source")
         else:
-            hub.prime(position, complete=True)
+            hub.prime(position, complete=self._start is None)
         self._primed, self._begins = True, False
 
     def _give_up(self, error: grpc.aio.AioRpcError) -> None:
@@ -129,14 +139,18 @@ async def _stream(subscribe: Subscribe, cursor: str) -> AsyncIterator[AsyncItera
         call.cancel()
 
 
-def _frame(message: Any) -> Frame:
-    """A frame that can be written as it is. What would break the framing is a bug of the service, not data (PUB15)."""
-    frame = Frame(message.id, message.event, escape_line_ends(message.data))
-    if not _NAME.fullmatch(frame.event) or (frame.id and position_of(frame.id) is None):
-        raise ValueError("a frame whose id or event name is not well-formed")
-    if b"\n" in frame.data or b"\r" in frame.data:
-        raise ValueError("a frame whose data is not one line")
-    return frame
+def _frames(batch: Any) -> list[Frame]:
+    """The batch's frames as they can be written. What would break the framing is a bug of the service, not data
+    (PUB15): it is left out, so that it does not stop what comes after it for ever."""
+    frames = []
+    for message in batch.frames:
+        frame = Frame(message.id, message.event, escape_line_ends(message.data))
+        named = _NAME.fullmatch(frame.event) and (not frame.id or position_of(frame.id) is not None)
+        if named and b"\n" not in frame.data and b"\r" not in frame.data:
+            frames.append(frame)
+        else:
+            _log.error("sse.frame_left_out", stream_event=quoted(frame.event), position=quoted(frame.id))
+    return frames
 
 
 def _before(first: Frame) -> Position:

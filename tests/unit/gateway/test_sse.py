@@ -53,8 +53,25 @@ async def test_pub15_a_frame_that_would_break_the_framing_never_leaves(gateway: 
         await live.until_events(1)
         log.append(b"{}\n\ndata: forged", event="turn")
         log.append(b"{}", event="x\nid: 9")
+        log.append(b'{"a":2}')
+        assert [event.id for event in await live.until_events(2)] == ["1-1", "1-4"]
     assert b"forged" not in live.body
-    assert (await gateway.http.get("/healthz")).status_code == 200
+
+
+async def test_a_ring_that_begins_at_its_first_readers_cursor_serves_older_readers_from_the_service(
+    gateway: Gateway,
+) -> None:
+    log = gateway.services.log(NAME)
+    log.append(b"{}", count=50)
+    async with stream(gateway.port, PATH, {"last-event-id": "1-40"}) as first:
+        assert (await _ids(first, 10))[0] == "1-41"
+        assert log.subscribed == ["1-40"]
+        for cursor, begins in (("1-10", 11), ("1-45", 46), ("1-40", 41), ("", 1)):
+            async with stream(gateway.port, PATH, {"last-event-id": cursor}) as live:
+                stored = log.newest
+                await live.until_events(stored + 1 - begins)
+                log.append(b"{}")
+                assert await _ids(live, stored + 2 - begins) == [f"1-{n}" for n in range(begins, stored + 2)]
 
 
 async def test_headers_of_a_stream(gateway: Gateway) -> None:
