@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from services.threads.domain.autonomy import Policy
 from services.threads.domain.created import item_from, item_json
 from services.threads.domain.errors import Decided
 from services.threads.domain.events import Actor, ActorKind
@@ -27,6 +30,7 @@ from services.threads.domain.thread import (
 Doc = Mapping[str, Any]
 _PLAIN = ("thread_id", "title", "description", "seq", "source", "urgency", "parent_id", "ordinal")
 _PLAIN_TOO = ("originating_scrape_id", "children", "open_children", "revision", "question", "spent_usd", "reason")
+_PROPOSAL = tuple(field.name for field in fields(Proposal))
 _COPIED = (*_PLAIN, *_PLAIN_TOO, "handed_to", "last_event_id")
 
 
@@ -34,7 +38,7 @@ def dump(thread: Thread) -> str:
     """The document's text."""
     doc: dict[str, Any] = {name: getattr(thread, name) for name in _COPIED}
     doc |= {
-        "autonomy": policy_json(thread.autonomy),
+        "autonomy": _policy_text(thread.autonomy),
         "state": thread.state,
         "create_time": _time(thread.create_time),
         "update_time": _time(thread.update_time),
@@ -62,7 +66,7 @@ def load(text: str) -> Thread:
     doc: Doc = orjson.loads(text)
     return Thread(
         **{name: doc[name] for name in _COPIED},
-        autonomy=policy_from(doc["autonomy"]),
+        autonomy=_policy(doc["autonomy"]),
         state=State(doc["state"]),
         create_time=datetime.fromisoformat(doc["create_time"]),
         update_time=datetime.fromisoformat(doc["update_time"]),
@@ -84,6 +88,17 @@ def load(text: str) -> Thread:
     )
 
 
+@lru_cache(maxsize=256)
+def _policy_text(policy: Policy) -> str:
+    """Most threads have one of few policies: neither way is walked again for them."""
+    return orjson.dumps(policy_json(policy)).decode()
+
+
+@lru_cache(maxsize=256)
+def _policy(text: str) -> Policy:
+    return policy_from(orjson.loads(text))
+
+
 def _inferred(inferred: Inferred | None) -> Doc | None:
     return None if inferred is None else dict(vars(inferred))
 
@@ -93,7 +108,7 @@ def _inferred_from(doc: Doc | None) -> Inferred | None:
 
 
 def _proposal(proposal: Proposal | None) -> Doc | None:
-    return None if proposal is None else dict(vars(proposal))
+    return None if proposal is None else {name: getattr(proposal, name) for name in _PROPOSAL}
 
 
 def _proposal_from(doc: Doc | None) -> Proposal | None:

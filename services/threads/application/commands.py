@@ -14,11 +14,10 @@ from services.kernel.ids import NewId
 from services.threads.application.catalogue import Catalogue
 from services.threads.application.ports import SchemaCheck, Store, Wake, Work
 from services.threads.domain import commands as c
-from services.threads.domain.decide import decide
+from services.threads.domain.decide import decide_and_evolve
 from services.threads.domain.effects import Effect, EnqueueExecution, EnqueueInference, effects
 from services.threads.domain.errors import AlreadyDecided, ProposalChanged
 from services.threads.domain.events import Actor, Event
-from services.threads.domain.evolve import evolve
 from services.threads.domain.registration import Registration
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
@@ -121,15 +120,11 @@ class Commands:
     ) -> tuple[Outcome, tuple[Effect, ...]]:
         """Decide and write inside a transaction that is open already."""
         try:
-            events = decide(thread, command, self.stamp(call))
+            events, after = decide_and_evolve(thread, command, self.stamp(call))
         except ProposalChanged as lost:
             assert thread is not None
             winner = await work.settled(call.tenant, thread.thread_id, lost.cited)
             raise lost if winner is None else AlreadyDecided(lost.state, winner) from lost
-        after = thread
-        for event in events:
-            after = evolve(after, event)
-        assert after is not None
         caused = effects(events, after, self._timing)
         if events:
             await work.write(call.tenant, after, events, caused)

@@ -26,7 +26,12 @@ from services.threads.domain.triggers import Trigger
 
 
 def decide(thread: Thread | None, command: c.Command, stamp: c.Stamp) -> tuple[Event, ...]:
-    """The events that `command` causes on `thread`, numbered after its newest one.
+    """The events that `command` causes on `thread`, numbered after its newest one; see `decide_and_evolve`."""
+    return decide_and_evolve(thread, command, stamp)[0]
+
+
+def decide_and_evolve(thread: Thread | None, command: c.Command, stamp: c.Stamp) -> tuple[tuple[Event, ...], Thread]:
+    """The events of a command, and the thread as they leave it.
 
     Raises a Refusal and nothing else for what a caller may be told; an empty answer means that nothing
     changes.
@@ -37,17 +42,20 @@ def decide(thread: Thread | None, command: c.Command, stamp: c.Stamp) -> tuple[E
         raise ThreadNotFound("")
     if stamp.etag is not None and stamp.etag != thread.etag:
         raise StaleEtag(thread.etag, thread.state, thread.decided)
-    return _apply(Draft(thread, stamp), command).events
+    draft = _apply(Draft(thread, stamp), command)
+    return draft.events, draft.thread
 
 
-def _create(thread: Thread | None, command: c.CreateThread, stamp: c.Stamp) -> tuple[Event, ...]:
+def _create(thread: Thread | None, command: c.CreateThread, stamp: c.Stamp) -> tuple[tuple[Event, ...], Thread]:
     """Creation and the begin of inference are one (section 0.1a)."""
     if thread is not None:
         raise AlreadyExists("THREAD_EXISTS", "the thread exists", thread_id=thread.thread_id)
     command = deciding_upkeep.checked_creation(command)
     (event,) = number([creation(command)], 0, stamp.now, stamp.actor, stamp.new_event_id)
     draft = Draft(evolve(None, event), stamp, (event,))
-    return draft.move(Trigger.BEGIN_INFERENCE).events if command.begin else draft.events
+    if command.begin:
+        draft.move(Trigger.BEGIN_INFERENCE)
+    return draft.events, draft.thread
 
 
 def _apply(draft: Draft, command: c.Command) -> Draft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from services.threads.domain.canonical import Json, JsonObject, digest
@@ -103,7 +104,7 @@ class Proposal:
         """The id of the action on a card: globally unique (section 4.10)."""
         return f"act-{self.event_id}"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of the identity and the content."""
         return digest({**self.content, "proposal_id": self.proposal_id, "revision": self.revision})
