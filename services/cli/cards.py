@@ -25,6 +25,19 @@ STYLES: Final = {
 }
 
 
+_NEEDS: Final = {
+    "awaiting_confirmation": "approve",
+    "awaiting_intent_confirmation": "confirm",
+    "awaiting_context_confirmation": "confirm",
+    "awaiting_intent_clarification": "answer",
+    "awaiting_context_clarification": "answer",
+    "awaiting_action_clarification": "answer",
+    "awaiting_review": "review",
+    "awaiting_redirect": "redirect",
+    "done_cleanup_unsuccessful": "clean up",
+}
+
+
 def short_id(thread_id: str) -> str:
     """The last eight digits: where ids differ (their front is the time). Commands take it in place of the whole id."""
     return thread_id[-8:]
@@ -36,19 +49,23 @@ def state_text(state: str) -> Text:
     return Text(state, style=style)
 
 
+def needed(state: str) -> Text:
+    """What a waiting thread needs from a person, in a word."""
+    return Text(_NEEDS.get(state, state), style=state_text(state).style)
+
+
 def listing(cards: list[Json]) -> Table:
     """One line a thread."""
     rows = ((plain(short_id(c["id"])), state_text(c["state"]), title(c), age(c.get("update_time"))) for c in cards)
-    return table(["id", "state", "title", "age"], rows, flexible="title")
+    return table(["id", "state", "title", "age"], rows, flexible=["title"])
 
 
 def inbox(cards: list[Json]) -> Table:
     """One line a thread: what it is about, and what a person is asked."""
     rows = (
-        (plain(short_id(c["id"])), state_text(c["state"]), title(c), question(c), age(c.get("update_time")))
-        for c in cards
+        (plain(short_id(c["id"])), needed(c["state"]), title(c), question(c), age(c.get("update_time"))) for c in cards
     )
-    return table(["id", "state", "title", "asks", "age"], rows, flexible="asks")
+    return table(["id", "to do", "title", "what", "age"], rows, flexible=["title", "what"])
 
 
 def title(card: Json) -> Text:
@@ -101,7 +118,7 @@ def events(entries: list[Json]) -> Table:
         )
         for entry in entries
     )
-    return table(["seq", "time", "kind", "what", "who"], rows, flexible="what")
+    return table(["seq", "time", "kind", "what", "who"], rows, flexible=["what"])
 
 
 def _facts(card: Json) -> list[tuple[str, str | Text | None]]:

@@ -126,15 +126,15 @@ def _answer(response: httpx.Response) -> Json:
 
 
 def _sentence(problem: Json) -> str:
-    """`detail`, and behind it who decided and what stands now, where the refusal knows."""
-    facts = problem.get("metadata") or {}
-    extra = [
-        f"decided by {facts['decided_by']}" if facts.get("decided_by") else "",
-        f"at {facts['decided_time']}" if facts.get("decided_time") else "",
-        f"decision {facts['decision']}" if facts.get("decision") else "",
-        f"state {problem['state']}" if problem.get("state") else "",
-        f"field {facts['field']}" if facts.get("field") else "",
-        f"reason {problem['reason']}" if problem.get("reason") else "",
-    ]
-    told = ", ".join(part for part in extra if part)
-    return f"{problem.get('detail') or problem.get('title') or 'refused'}" + (f" ({told})" if told else "")
+    """`detail`, and behind it what it does not say itself: who decided and when, the state, the field, the reason."""
+    detail = str(problem.get("detail") or problem.get("title") or "refused")
+    metadata = problem.get("metadata") or {}
+    facts = {
+        "decided by": metadata.get("decided_by"),
+        "at": metadata.get("decided_time"),
+        "state": problem.get("state"),
+        "field": metadata.get("field"),
+        "reason": problem.get("reason"),
+    }
+    told = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact and str(fact) not in detail)
+    return f"{detail} ({told})" if told else detail

@@ -149,13 +149,9 @@ async def _settled(client: Client, thread: str, patience: float) -> Json:
 
 
 async def _decisions(client: Client, thread: str) -> int:
-    """How often somebody who is not a service moved the thread."""
-    kinds = [
-        (event.get("actor") or {}).get("kind")
-        async for event in client.pages(f"/api/threads/{thread}/events", "events")
-        if event.get("kind") == "state_transition"
-    ]
-    return sum(kind in ("user", "agent") for kind in kinds)
+    """How many decisions are in the thread's log (design/threads.md §0.3)."""
+    log = client.pages(f"/api/threads/{thread}/events", "events")
+    return sum([1 async for event in log if (event.get("data") or {}).get("decision") is not None])
 
 
 def _citation(card: Json) -> Json:

@@ -23,7 +23,7 @@ async def doctor(url: str | None, as_json: bool) -> Exit:
     if as_json:
         output.as_json({"checks": [_as_dict(check) for check in checks]})
     else:
-        output.console().print(output.table(["", "check", "found"], map(_row, checks), flexible="found"))
+        output.console().print(output.table(["", "check", "found"], map(_row, checks), flexible=["found"]))
         for check in checks:
             if check.hint:
                 output.console().print(Text.assemble((f"{check.name}: ", "bold"), plain(check.hint)))

@@ -27,7 +27,7 @@ _AWAY: Final = frozenset({429, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """One event: its cursor, its name and its data. A connection that ended is told as `disconnected`."""
+    """One event: its cursor, its name and its data. The connection's own are `disconnected` and `connected`."""
 
     id: str
     name: str
@@ -44,11 +44,12 @@ class Feed:
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._first = _PAUSE_FIRST
         self._pause = self._first
+        self._connected = False
         self.opened_at: datetime | None = None
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """For ever. A feed that cannot be opened at first is a failure; later it is opened again and again, and each
-        loss is told as an event named `disconnected`."""
+        loss is told once as an event named `disconnected`, each return as `connected`."""
         while True:
             try:
                 async for event in self._connection():
@@ -59,7 +60,9 @@ class Feed:
                 if self.opened_at is None:
                     raise unreachable(self._client.url, fault) from fault
                 reason = type(fault).__name__
-            yield FeedEvent("", "disconnected", {"reason": reason, "cursor": self._cursor})
+            if self._connected:
+                self._connected = False
+                yield FeedEvent("", "disconnected", {"reason": reason, "cursor": self._cursor})
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, _PAUSE_MOST)
 
@@ -72,7 +75,10 @@ class Feed:
             if response.status_code != 200:
                 await response.aread()
                 raise failure(response)
+            if self.opened_at is not None:
+                yield FeedEvent("", "connected", {"cursor": self._cursor})
             self.opened_at = self.opened_at or _time_of(response)
+            self._connected = True
             async for sse in source.aiter_sse():
                 if sse.retry is not None:
                     self._first = min(sse.retry / 1000, _PAUSE_MOST)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _PIPE_WIDTH = 160
 
@@ -32,14 +33,22 @@ def json_line(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[RenderableType]], flexible: str) -> Table:
-    """A table without boxes; only the column `flexible` gives way when the terminal is narrow."""
+def table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]], flexible: Collection[str]) -> Table:
+    """A table without boxes, one line a row; only the `flexible` columns give way when the terminal is narrow."""
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        made.add_column(column, no_wrap=True, overflow="ellipsis", ratio=1 if column == flexible else None)
+    names = list(columns)
+    for column in names:
+        # Rich shrinks columns that may wrap; that they do not wrap all the same is said by their cells.
+        made.add_column(column, no_wrap=column not in flexible)
     for row in rows:
-        made.add_row(*row)
+        made.add_row(*(_on_one_line(cell) for cell in row))
     return made
+
+
+def _on_one_line(cell: str | Text) -> Text:
+    text = Text(cell) if isinstance(cell, str) else cell.copy()
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
 
 
 def age(time: str | None, now: datetime | None = None) -> str:

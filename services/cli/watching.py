@@ -66,6 +66,8 @@ class _Tail:
                     return verdict
             elif event.name == "disconnected":
                 self._notes.print(plain(f"connection lost ({event.data['reason']}): coming back …"), style="dim")
+            elif event.name == "connected":
+                self._notes.print("… back", style="dim")
             elif event.name == "reset":
                 self._notes.print(plain(f"what follows starts anew ({event.data.get('reason')})"), style="yellow")
         return Exit.OK
@@ -106,7 +108,7 @@ def _line(data: dict[str, Any]) -> Text:
     if data.get("to"):
         trigger = f"({data['trigger']})" if data.get("trigger") else ""
         what = Text.assemble(
-            plain(data.get("from") or "-"), " → ", state_text(data["to"]), (one_line(trigger).plain, "dim")
+            plain(data.get("from") or "-"), " → ", state_text(data["to"]), " ", (one_line(trigger).plain, "dim")
         )
     return Text.assemble(
         (clock, "dim"),
@@ -115,5 +117,5 @@ def _line(data: dict[str, Any]) -> Text:
         "  ",
         what,
         "  ",
-        (plain(data.get("actor", "")).plain, "dim"),
+        (plain(data.get("actor", "").rstrip(":")).plain, "dim"),
     )

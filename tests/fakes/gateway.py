@@ -130,7 +130,9 @@ class FakeGateway:
             "seq": "1",
             "event_time": _now(),
         }
-        self._events.setdefault(thread, []).append({**event, "data": {"from": before, "to": card["state"]}})
+        self._events.setdefault(thread, []).append(
+            {**event, "data": {"from": before, "to": card["state"], "decision": {}}}
+        )
         return await self._answer(request, {"prev_state": before, "next_state": card["state"]}, follow)
 
     async def _execute(self, card: Json) -> None:

@@ -47,9 +47,11 @@ class AllowedHosts:
         reached = _unmapped(address)
         if any(reached in network for network in self.networks):
             return True
-        return self._lists(host.lower().rstrip(".")) and not _of_this_machine(reached)
+        return self.lists(host) and not _of_this_machine(reached)
 
-    def _lists(self, host: str) -> bool:
+    def lists(self, host: str) -> bool:
+        """Whether the host is listed by its name."""
+        host = host.lower().rstrip(".")
         return host in self.names or any(host.endswith(suffix) for suffix in self.suffixes)
 
 

@@ -26,7 +26,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Tries the checked addresses in order; only a connection that was never made is tried again elsewhere."""
         host = request.url.host
-        addresses = await _resolve(host, request.url.port or (443 if request.url.scheme == "https" else 80))
+        addresses = await self._resolve(host, request.url.port or (443 if request.url.scheme == "https" else 80))
         for address in addresses:
             if not self._allowed.allows(host, address):
                 raise Failed(Code.HOST_NOT_ALLOWED, f"{host} ({address})")
@@ -42,17 +42,18 @@ class PinnedTransport(httpx.AsyncBaseTransport):
         """Closes the connections."""
         await self._inner.aclose()
 
-
-async def _resolve(host: str, port: int) -> list[Address]:
-    literal = literal_address(host)
-    if literal is not None:
-        return [literal]
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as fault:
-        raise Failed(Code.UNREACHABLE, f"{host}: {fault}") from fault
-    unique = dict.fromkeys(str(address[0]).partition("%")[0] for *_, address in found)
-    return [ip_address(text) for text in unique]
+    async def _resolve(self, host: str, port: int) -> list[Address]:
+        """A host that has no address and is on no list is refused like one with an address that is on none."""
+        literal = literal_address(host)
+        if literal is not None:
+            return [literal]
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as fault:
+            code = Code.UNREACHABLE if self._allowed.lists(host) else Code.HOST_NOT_ALLOWED
+            raise Failed(code, f"{host}: {fault}") from fault
+        unique = dict.fromkeys(str(address[0]).partition("%")[0] for *_, address in found)
+        return [ip_address(text) for text in unique]
 
 
 def _to_address(request: httpx.Request, address: Address) -> httpx.Request:

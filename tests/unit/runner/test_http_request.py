@@ -137,7 +137,13 @@ async def test_other_hosts_are_refused_by_default_without_a_connection(url: str)
     "url", ["ftp://127.0.0.1/", "file:///etc/passwd", "http://", "nonsense", "http://[::1", "http://a b/"]
 )
 async def test_what_is_no_http_url_is_refused(url: str) -> None:
-    assert (await failure(url)).code in (Code.INVALID_PARAMETERS, Code.UNREACHABLE)
+    assert (await failure(url)).code in (Code.INVALID_PARAMETERS, Code.HOST_NOT_ALLOWED)
+
+
+async def test_a_name_without_an_address_is_refused_unless_it_is_listed() -> None:
+    assert (await failure("http://nowhere.invalid/")).code is Code.HOST_NOT_ALLOWED
+    listed = AllowedHosts.parse(["nowhere.invalid"])
+    assert (await failure("http://nowhere.invalid/", listed)).code is Code.UNREACHABLE
 
 
 async def test_a_listed_name_that_leads_to_this_machine_is_refused(site: Site) -> None:
