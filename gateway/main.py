@@ -51,7 +51,9 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
         guard_hosts=settings.allowed_hosts() if authenticator.open else None,
         cors_origins=settings.cors_origins(),
     )
-    server = HttpServer(app, host, port, settings.drain_seconds)
+    server = HttpServer(
+        app, host, port, head_seconds=settings.gateway_head_seconds, drain_seconds=settings.drain_seconds
+    )
     address = await server.start()
     if authenticator.open:
         _log.info("gateway.open", note="no TREADLE_AUTH_SECRET: everybody on this machine is the local user")

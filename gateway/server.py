@@ -11,9 +11,11 @@ from typing import Final
 import uvicorn
 
 from gateway.http import App
-from gateway.sse.connection import CuttableProtocol
+from gateway.sse.connection import protocol
 
 _BACKLOG: Final = 2048
+_KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than balancers keep idle connections (60 s), so that it is never us who closes under a request."""
 
 
 class _Server(uvicorn.Server):
@@ -26,19 +28,20 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """One listening socket and what answers on it."""
 
-    def __init__(self, app: App, host: str, port: int, drain_seconds: float) -> None:
+    def __init__(self, app: App, host: str, port: int, *, head_seconds: float, drain_seconds: float) -> None:
         self._host = host
         self._port = port
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=CuttableProtocol,
+                http=protocol(head_seconds),
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=max(1, int(drain_seconds)),
             )
         )

@@ -27,6 +27,8 @@ class GatewaySettings(CommonSettings):
 
     gateway_deadline_seconds: float = Field(default=30.0, gt=0, le=600)
     """How long a request may take in all; then 504."""
+    gateway_head_seconds: float = Field(default=15.0, gt=0, le=120)
+    """How long a connection may take to send a request's head."""
     gateway_body_bytes: int = Field(default=1024 * 1024, ge=1024, le=3 * 1024 * 1024)
     """Largest body; more is 413. Below the 4 MiB of a gRPC message."""
     gateway_rate_per_second: float = Field(default=5_000.0, gt=0)

@@ -205,6 +205,18 @@ async def test_a_body_that_never_ends_is_408(start: Start) -> None:
     writer.close()
 
 
+async def test_connections_that_never_say_what_they_want_are_closed(start: Start) -> None:
+    gateway = await start(gateway_head_seconds=0.1)
+    for said in (b"", b"GET /healthz HTTP/1.1\r\nhost: loc"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
+        writer.write(said)
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+        writer.close()
+    assert (await gateway.http.get("/healthz")).status_code == 200
+    await asyncio.sleep(0.15)  # longer than the limit: an idle connection that has spoken before is kept
+    assert (await gateway.http.get("/healthz")).status_code == 200
+
+
 async def test_request_ids_are_taken_when_they_are_well_formed_and_reach_the_service(gateway: Gateway) -> None:
     response = await gateway.http.get("/api/threads", headers={"x-request-id": "abc-1"})
     assert response.headers["x-request-id"] == "abc-1"
