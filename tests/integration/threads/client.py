@@ -24,9 +24,10 @@ TASK = {"kind": "standard", "name": "task_create", "parameters": {"task_text": "
 class Client:
     """Stubs and the moves that every test needs. A refusal is raised as the kernel's type."""
 
-    def __init__(self, channel: grpc.aio.Channel, life: Lifecycle) -> None:
+    def __init__(self, channel: grpc.aio.Channel, life: Lifecycle, address: str = "") -> None:
         self.channel = channel
         self.life = life
+        self.address = address
         self.people: Any = thread_service_pb2_grpc.ThreadServiceStub(channel)
         self.runner: Any = job_service_pb2_grpc.JobServiceStub(channel)
         self.catalogue: Any = catalog_service_pb2_grpc.CatalogServiceStub(channel)

@@ -54,7 +54,7 @@ async def start_threads(database_url: str, nats_url: str) -> AsyncIterator[Start
             bound = await build(settings, life)
             channel = open_channel(bound.address)
             stack.push_async_callback(channel.close)
-            return Client(channel, life)
+            return Client(channel, life, bound.address)
 
         yield start
 
