@@ -92,7 +92,7 @@ class Hub:
         """The ring begins after `position`. `complete`: a reader that has nothing may begin there too,
         because nothing older is stored. Call it before the first publish."""
         if self.ring.generation not in (0, position.generation):
-            self.cut_all("generation")
+            self._cut_begun("generation")
         self.ring.restart(position, complete)
 
     def ready(self) -> None:
@@ -119,7 +119,7 @@ class Hub:
     def restart(self, position: Position, *, complete: bool, reason: str = "generation") -> None:
         """The stream began anew, or events are missing: every reader is closed with `reason`, and is told by
         a `reset` when it comes back with its cursor."""
-        self.cut_all(reason)
+        self._cut_begun(reason)
         self.ring.restart(position, complete)
 
     def close(self, reason: str) -> None:
@@ -162,6 +162,10 @@ class Hub:
         for reader in [reader for reader in self._waiting if now - reader.waits_since >= self.limits.idle]:
             self._waiting.discard(reader)
             reader.wake()
+
+    def _cut_begun(self, reason: str) -> None:
+        for reader in [reader for reader in self._readers if reader.begun]:
+            reader.cut(reason)
 
     def _wake_waiting(self) -> None:
         waiting, self._waiting = self._waiting, set()

@@ -59,6 +59,8 @@ class Reader:
         """The ring's slot that comes next; negative while the reader is served from the log."""
         self.joined_at = -1
         self.waits_since = 0.0
+        self.begun = False
+        """Whether it was given anything, or is being served."""
         self._hub = hub
         self._future: asyncio.Future[None] | None = None
         self._closed: str | None = None
@@ -130,6 +132,7 @@ class Reader:
             self.slot = -1  # new, or overtaken by the ring while it read what was stored before it came
             if not await self._hub.primed(self._hub.limits.idle):
                 return None
+            self.begun = True
             replayed = await self._catch_up()
             if replayed is not None:
                 return replayed

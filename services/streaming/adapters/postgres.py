@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import bindparam, case, func, insert, select, tuple_, update
+from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, insert, select, tuple_, update
 
 from services.kernel import frames, idempotency
 from services.kernel.ids import new_id
@@ -80,7 +80,11 @@ _PENDING = compiled(
     .order_by(_o.id)
     .limit(_PENDING_MOST)
 )
-_SENT = compiled(update(SESSION_OUTBOX).where(_o.id == bindparam("row")).values(sent_seq=bindparam("seq")))
+_SENT = compiled(
+    update(SESSION_OUTBOX)
+    .where(_o.id == func.any(bindparam("rows", type_=ARRAY(BigInteger))), _o.sent_seq.is_(None))
+    .values(sent_seq=bindparam("seq"))
+)
 _TAIL = compiled(
     update(SESSIONS)
     .where(_MINE, _s.tail_seq < bindparam("seq"))
@@ -166,11 +170,11 @@ class PostgresSessions:
             rows = await tx.fetch(_PENDING, **_of(key))
         return [PendingEvent(row["id"], row["event_id"], row["name"], row["data"], row["after_seq"]) for row in rows]
 
-    async def sent(self, key: SessionKey, row: int, entry: Entry) -> None:
-        """The row is in the log; so is the tail recorded, which never goes back."""
+    async def sent(self, key: SessionKey, rows: list[int], tail: Entry) -> None:
+        """The rows are in the log; so is the tail recorded, which never goes back."""
         async with self._database.transaction() as tx:
-            await tx.execute(_SENT, row=row, seq=entry.seq)
-            await tx.execute(_TAIL, **_of(key), seq=entry.seq, tail_gen=entry.generation, tail_at=entry.n)
+            await tx.execute(_SENT, rows=rows, seq=tail.seq)
+            await tx.execute(_TAIL, **_of(key), seq=tail.seq, tail_gen=tail.generation, tail_at=tail.n)
 
     async def with_pending(self, most: int) -> list[SessionKey]:
         """Sessions with rows not in the log yet."""

@@ -6,7 +6,7 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from services.kernel import jetstream
@@ -64,18 +64,15 @@ class JetStreamSessionLog:
             return None
         return None if stored is None else entry_of(stored)
 
-    async def find(self, key: SessionKey, event_id: str, after: int, upto: int) -> Entry | None:
+    async def find(self, key: SessionKey, event_ids: Collection[str], after: int, upto: int) -> set[str]:
         """Reads forward; a direct get may be behind, so that only a read that came to `upto` may say no."""
-        reached = after
-        if reached >= upto:
-            return None
+        found: set[str] = set()
+        if after >= upto:
+            return found
         async for chunk in jetstream.read_from(self._bus, SESSIONS, subject_of(key), after + 1):
-            for stored in chunk:
-                if stored.headers.get(EVENT) == event_id:
-                    return entry_of(stored)
-            reached = chunk[-1].seq
-            if reached >= upto:
-                return None
+            found.update(one.headers[EVENT] for one in chunk if one.headers.get(EVENT) in event_ids)
+            if chunk[-1].seq >= upto:
+                return found
         raise Unavailable("LOG_UNAVAILABLE", "the session's log is not level yet")
 
 

@@ -85,21 +85,22 @@ class SessionSource:
     async def _live(self, message: Msg) -> None:
         headers = message.headers or {}
         seq, before = int(headers["Nats-Sequence"]), int(headers["Nats-Last-Sequence"])
-        if self._last_seq is None or before != self._last_seq:
-            if self._last_seq is None or seq > self._last_seq:
-                self._look.ring()
-            return
-        self._take(Stored(self._subject, seq, headers, message.data))
+        stored = Stored(self._subject, seq, headers, message.data)
+        if self._last_seq is not None and before == self._last_seq:
+            self._take(stored)
+        elif self._last_seq is None or seq > self._last_seq or _position(stored) > self._last:
+            self._look.ring()  # else it was read from the log already
 
     async def _read_forward(self) -> None:
         async for chunk in jetstream.read_from(self._bus, SESSIONS, self._subject, (self._last_seq or 0) + 1):
             for stored in chunk:
                 if self._last_seq is None or stored.seq > self._last_seq:
                     self._take(stored)
-        if self._last_seq is None:
+        known = self._last_seq
+        if known is None:
             return
         tail = await self._tail()
-        if tail is None or tail.seq < self._last_seq:
+        if tail is None or tail.seq < known:
             # Another log than the one that was followed: begin again with whatever it has.
             self._last_seq, self._last = None, Position(0, 0)
             assert self._hub is not None
@@ -123,10 +124,11 @@ class SessionSource:
             self._publish()
             begins = Position(position.generation, position.n - 1)
             if self._last.generation == 0:
+                # Read from the log's beginning: of this generation nothing older is stored.
                 self._hub.prime(begins, complete=True)
             else:
                 newer = position.generation != self._last.generation
-                self._hub.restart(begins, complete=newer, reason="generation" if newer else "gap")
+                self._hub.restart(begins, complete=begins.n == 0, reason="generation" if newer else "gap")
         self._last_seq, self._last = stored.seq, position
         if not self._fresh:
             asyncio.get_running_loop().call_soon(self._publish)

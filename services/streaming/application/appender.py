@@ -50,6 +50,8 @@ class SessionAppender:
         self._store = store
         self._tail: Entry | None = None
         self._newest_epoch = 0
+        self._appended = 0
+        self._crossed = 0  # the tail that the newest append was put behind
 
     def fence(self, epoch: int) -> None:
         """Attaches older than this one are refused from now on."""
@@ -99,10 +101,12 @@ class SessionAppender:
                     if await self._stored(event, tail):
                         assert self._tail is not None
                         return self._tail
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 2, _LONGEST_PAUSE)
+                    if self._tail is None or self._tail.seq == tail.seq:  # no news: not at once again
+                        await asyncio.sleep(pause)
+                        pause = min(pause * 2, _LONGEST_PAUSE)
                 else:
                     self._tail = replace(entry, seq=seq)
+                    self._appended, self._crossed = self._appended + 1, tail.seq
                     return self._tail
 
     async def refreshed(self) -> Entry:
@@ -113,12 +117,22 @@ class SessionAppender:
     async def flush(self) -> int:
         """Appends the session's pending state events, in order, each once; answers how many there were."""
         pending = await self._store.pending(self._key)
+        if not pending:
+            return 0
+        missing = {row.event_id for row in pending}
+        scanned = min(row.after_seq for row in pending)
         for row in pending:
             tail = await self.open()
-            entry = await self._log.find(self._key, row.event_id, row.after_seq, tail.seq)
-            if entry is None:
-                entry = await self.append(Unsaid(row.event_id, row.name, row.line))
-            await self._store.sent(self._key, row.row, entry)
+            # What others appended since is looked through; what stands behind our own appends is known.
+            missing -= await self._log.find(self._key, missing, scanned, tail.seq)
+            scanned, appended = tail.seq, self._appended
+            if row.event_id in missing:
+                tail = await self.append(Unsaid(row.event_id, row.name, row.line))
+                missing.discard(row.event_id)
+                if self._appended == appended + 1 and self._crossed == scanned:
+                    scanned = tail.seq
+        assert self._tail is not None
+        await self._store.sent(self._key, [row.row for row in pending], self._tail)
         return len(pending)
 
     async def _adopt_or_raise(self) -> Entry | None:
@@ -148,7 +162,7 @@ class SessionAppender:
             self._tail = newest
             if newest.seq == tail.seq:
                 return False
-            return await self._log.find(self._key, event.event_id, tail.seq, newest.seq) is not None
+            return event.event_id in await self._log.find(self._key, {event.event_id}, tail.seq, newest.seq)
         except Unavailable:
             # Nothing is known: keep the old tail, ask again before anything is appended.
             self._tail = tail

@@ -3,7 +3,6 @@ pending though nobody does (S.2)."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -49,10 +48,11 @@ class Appenders:
     async def sweep(self, bell: Bell) -> None:
         """Every second, or when pinged: appends what is pending in any session. Runs until cancelled."""
         while True:
+            swept = 0
             for key in await self._store.with_pending(_SWEEP_MOST):
                 try:
-                    await self.flush(key)
+                    swept += await self.flush(key)
                 except Refusal as refusal:
                     _log.warning("sweep.waits", session=key.session, reason=refusal.reason)
-                    await asyncio.sleep(0)
-            await bell.wait(_SWEEP_SECONDS)
+            if not swept:
+                await bell.wait(_SWEEP_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -40,8 +41,9 @@ class SessionLog(Protocol):
         """The newest entry, from the leader."""
         ...
 
-    async def find(self, key: SessionKey, event_id: str, after: int, upto: int) -> Entry | None:
-        """The entry of that event among those with after < seq <= upto, exactly. Unavailable when it cannot tell."""
+    async def find(self, key: SessionKey, event_ids: Collection[str], after: int, upto: int) -> set[str]:
+        """Those of the events that stand among the entries with after < seq <= upto, exactly. Unavailable when it
+        cannot tell."""
         ...
 
 
@@ -104,8 +106,8 @@ class SessionStore(Protocol):
         """Events of the session outbox that are not in the log yet, oldest first."""
         ...
 
-    async def sent(self, key: SessionKey, row: int, entry: Entry) -> None:
-        """Notes that a pending event is in the log, and the tail."""
+    async def sent(self, key: SessionKey, rows: list[int], tail: Entry) -> None:
+        """Notes that pending events are in the log, at or before the tail, and the tail."""
         ...
 
     async def with_pending(self, most: int) -> list[SessionKey]:

@@ -9,8 +9,8 @@ from typing import Any
 import grpc
 
 from services.kernel.errors import Unavailable
-from services.kernel.hub import Reader, StreamClosed
-from services.kernel.hubs import Hubs
+from services.kernel.hub import StreamClosed
+from services.kernel.hubs import Hubs, Key
 from services.kernel.request import current_principal
 from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.sessions import Sessions
@@ -39,8 +39,8 @@ class FeedServicer(FeedServiceServicer):
         """A session's events."""
         caller = current_principal()
         session = await self._sessions.get(caller, names.session_id(request.name))
-        async with self._of_session.reader(SessionKey(caller.tenant, session.id), request.last_event_id) as reader:
-            await _stream(reader, context)
+        key = SessionKey(caller.tenant, session.id)
+        _end(await _serve(self._of_session, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()  # makes this a generator, which is what a streaming handler is
 
@@ -49,8 +49,7 @@ class FeedServicer(FeedServiceServicer):
     ) -> AsyncIterator[pb.FrameBatch]:
         """A thread and its descendants."""
         key = FeedKey(current_principal().tenant, names.thread_id(request.name))
-        async with self._of_facts.reader(key, request.last_event_id) as reader:
-            await _stream(reader, context)
+        _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()
 
@@ -59,38 +58,47 @@ class FeedServicer(FeedServiceServicer):
     ) -> AsyncIterator[pb.FrameBatch]:
         """The whole tenant."""
         key = FeedKey(current_principal().tenant, None)
-        async with self._of_facts.reader(key, request.last_event_id) as reader:
-            await _stream(reader, context)
+        _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()
 
 
-async def _stream(reader: Reader, context: _Context) -> None:
-    """Writes until the reader is closed. A write that the peer does not take is broken off when the reader is cut."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    cut: list[str] = []
-
-    def on_cut(reason: str) -> None:
-        cut.append(reason)
-        loop.call_later(0 if reason == "slow" else _GRACE, task.cancel)
-
-    reader.on_cut = on_cut
-    try:
-        while True:
-            frames = await reader.frames(_BATCH_BYTES)
-            # A reader that is level is told its place: at first, and as a checkpoint when nothing happens for long.
-            position = reader.position if not frames or reader.level else ""
-            await context.write(translate.batch(frames, position))
-    except StreamClosed as closed:
-        reason = closed.reason
-    except asyncio.CancelledError:
-        if not cut:
-            raise
-        task.uncancel()
-        reason = cut[0]
+def _end(reason: str) -> None:
+    """Tells why a stream ended. No reader is held here: a status waits until a stalled peer reads again."""
     if reason == "slow":
         raise reader_too_slow()
     if reason == "drain":
         raise Unavailable("STREAM_DRAINING", "this server is stopping: come back with the last id")
+
+
+async def _serve(hubs: Hubs[Key], key: Key, cursor: str, context: _Context) -> str:
+    """Writes until the reader is closed; answers the reason. A write that the peer does not take is broken off when the
+    reader is cut."""
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    cut: list[str] = []
+    timers: list[asyncio.TimerHandle] = []
+
+    def on_cut(reason: str) -> None:
+        cut.append(reason)
+        timers.append(loop.call_later(0 if reason == "slow" else _GRACE, task.cancel))
+
+    async with hubs.reader(key, cursor) as reader:
+        reader.on_cut = on_cut
+        try:
+            while True:
+                frames = await reader.frames(_BATCH_BYTES)
+                # A reader that is level is told its place: at first, and as a checkpoint when nothing happens for long.
+                position = reader.position if not frames or reader.level else ""
+                await context.write(translate.batch(frames, position))
+        except StreamClosed as closed:
+            return closed.reason
+        except asyncio.CancelledError:
+            if not cut:
+                raise
+            task.uncancel()
+            return cut[0]
+        finally:
+            for timer in timers:
+                timer.cancel()

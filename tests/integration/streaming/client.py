@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import grpc
@@ -168,10 +168,11 @@ class Runner:
                     raise await _error_of(self.call)
                 self.acked = answer.acked_sequence
 
-    async def end(self) -> Exception:
+    async def end(self) -> grpc.aio.AioRpcError:
         """What ended the call."""
-        while await self.call.read() is not grpc.aio.EOF:
-            pass
+        with suppress(grpc.aio.AioRpcError):
+            while await self.call.read() is not grpc.aio.EOF:
+                pass
         return await _error_of(self.call)
 
 
