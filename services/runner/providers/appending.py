@@ -21,12 +21,12 @@ def text_to_append(words: Words) -> str:
         if following := _after_colon(line):
             return "\n".join([following, *(description[number:] if number else [])]).strip()
     if any(reading.file_names(words.title)):
-        return words.description or _named_in(words.title) or words.title
+        return words.description or _named_in(words.title) or words.title_or_any
     for number, line in enumerate(description):
         if any(reading.file_names(line)):
             others = "\n".join(description[:number] + description[number + 1 :]).strip()
-            return _named_in(line) or others or words.title
-    return words.description or words.title or words.own
+            return _named_in(line) or others or words.title_or_any
+    return words.description or words.title_or_any
 
 
 def _after_colon(line: str) -> str:

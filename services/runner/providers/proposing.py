@@ -81,7 +81,7 @@ def _file_append(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
 
 def _task_create(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
     before = prior.parameters if prior is not None and prior.name == "task_create" else {}
-    text = _first_quote(words.told) or before.get("task_text") or words.title or words.own
+    text = _first_quote(words.told) or before.get("task_text") or words.title_or_any
     summary = before.get("summary") or " ".join([words.description, *_answers(words)]).strip()
     parameters = {
         "task_text": reading.fit(" ".join(text.split()), _LINE_MOST),
@@ -111,7 +111,7 @@ def _http_request(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
 def _shell(words: Words, prior: PriorProposal | None) -> dict[str, Any]:
     before = prior.parameters if prior is not None and prior.name == "shell" else {}
     command = _first_quote(words.told) or before.get("command") or reading.quoted_text(words.own)
-    return {**before, "command": command or words.title}
+    return {**before, "command": command or words.title_or_any}
 
 
 def _named_only(_: Words, __: PriorProposal | None) -> dict[str, Any]:

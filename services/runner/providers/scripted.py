@@ -18,7 +18,8 @@ Action, the first rule that fits
     5. task_create
     A file name is a word (or a quote, with spaces) that ends in one of `reading.SUFFIXES`. `params` of redirects are
     kept unchanged, later ones over earlier ones, as far as the action's schema has them.
-    An action that is not offered is not proposed: a question is asked instead.
+    An action that is not offered, or an http_request without a URL, is not proposed: a question is asked instead.
+    Nothing to read: an empty answer.
 Text of file_append
     A quote; else what follows `FILE:`; else, where the title names the file, the description, else the title without
     “append … to FILE”; where the description does, the same of its line, else its other lines, else the title.
@@ -73,8 +74,10 @@ def _payload(task: InferenceTask, words: Words, told: Directives) -> Mapping[str
             return {"context": _context(task, words), "required_contexts": []}
         case Target.ACTION if told.question:
             return _question(told.question, "The matter says to ask.")
-        case Target.ACTION:
+        case Target.ACTION if words.own or words.told or words.target_action or task.prior:
             return _proposal(task, choose(task, words), told)
+        case Target.ACTION:
+            return {}
 
 
 def _intent(words: Words) -> str:
@@ -105,6 +108,8 @@ def _question(question: str, why: str) -> Mapping[str, Any]:
 def _proposal(task: InferenceTask, choice: Choice, told: Directives) -> Mapping[str, Any]:
     if task.offers and choice.name not in {offer.name for offer in task.offers}:
         return _question(f"{choice.name} is not available. What should be done instead?", choice.why)
+    if choice.name == "http_request" and not choice.parameters["url"]:
+        return _question("Which URL should be requested?", choice.why)
     risk = told.risk or _risk(choice)
     return {
         "kind": "standard",

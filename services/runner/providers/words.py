@@ -43,6 +43,11 @@ class Words:
         return "\n".join(part for part in (self.title, self.description, self.items) if part)
 
     @property
+    def title_or_any(self) -> str:
+        """The title; where it is only a directive, whatever else there is."""
+        return self.title or self.own or "".join(self.told[:1])
+
+    @property
     def layers(self) -> tuple[str, ...]:
         """All texts, the one that counts most first."""
         return (*self.told, self.own)

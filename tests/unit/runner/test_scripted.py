@@ -210,8 +210,15 @@ async def test_the_same_task_gives_the_same_guess() -> None:
     assert await propose(**given) == await propose(**given)
 
 
-async def test_nothing_to_read_is_an_empty_answer() -> None:
-    assert (await Scripted().infer(infer(Target.INTENT, title="[[slow 1ms]]"))).payload == {}
+@pytest.mark.parametrize("target", [Target.INTENT, Target.ACTION])
+async def test_nothing_to_read_is_an_empty_answer(target: Target) -> None:
+    assert (await Scripted().infer(infer(target, title="[[slow 1ms]]"))).payload == {}
+
+
+async def test_a_request_without_a_url_becomes_a_question() -> None:
+    payload = await propose(title="Tell them", feedback=(Feedback("", {}, "http_request"),))
+
+    assert payload["kind"] == "clarification"
 
 
 @pytest.mark.parametrize("title", ["Append x to n.md " + "😀" * 30_000, "x" * 100_000])
