@@ -12,7 +12,7 @@ from services.threads.application.ports import SchemaCheck, Work
 from services.threads.domain.built_in import BUILT_IN
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object, check_text
-from services.threads.domain.limits import RATIONALE_MAX
+from services.threads.domain.limits import NAME_MAX, RATIONALE_MAX
 from services.threads.domain.proposal import ActionChoice, ActionDraft, ActionKind
 from services.threads.domain.registration import ACTIONS_MAX, Registration, checked
 from services.threads.domain.thread import Thread
@@ -65,6 +65,12 @@ class Catalogue:
             registration = await self._known(choice.action.name)
             self._schemas.check("action_overrides", registration.schema, {**choice.parameters, **changed})
         return changed
+
+    async def named(self, name: str, field: str) -> str:
+        """The name of an action that exists, or an empty one. Invalid UNKNOWN_ACTION."""
+        if name and await self.find(check_text(field, name, NAME_MAX)) is None:
+            raise Invalid("UNKNOWN_ACTION", "there is no such action", field=field, action=name)
+        return name
 
     async def admit(self, draft: ActionDraft) -> tuple[ActionDraft, str]:
         """An inferred action with its registration, and a code when it cannot be proposed, else an empty

@@ -111,9 +111,13 @@ class Commands:
         return made
 
     async def register(self, call: Call, registration: Registration) -> Registration:
-        """A new or replaced action; registering the same again changes nothing."""
+        """A new or replaced action."""
         async with self._store.work() as work:
-            return await Catalogue(work, call.tenant, self._schemas).register(registration)
+            stored = await work.remember(call.key, call.digest)
+            if stored is None:
+                await Catalogue(work, call.tenant, self._schemas).register(registration)
+                await work.store(call.key, b"registered")
+        return registration
 
     async def decided(
         self, work: Work, call: Call, thread: Thread | None, command: c.Command

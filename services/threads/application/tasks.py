@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ from services.threads.domain.states import Target
 from services.threads.domain.thread import FeedbackKind, Inferred, Thread
 
 _OFFERED_IN: Final = "action_proposal"
+_BROKEN: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def inference_task(thread: Thread, target: Target, offers: Sequence[Registration]) -> JsonObject:
@@ -114,7 +116,7 @@ def _inferred_text(inferred: Inferred | None, key: str) -> str | None:
 
 def _clean(value: Json) -> Json:
     if isinstance(value, str):
-        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+        return _BROKEN.sub("\ufffd", value)
     if isinstance(value, Mapping):
         return {str(_clean(key)): _clean(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -47,7 +47,7 @@ class CatalogServicer(CatalogServiceServicer):
         return pb.ListActionsResponse(actions=[_shown(action) for action in actions])
 
     async def RegisterAction(self, request: pb.RegisterActionRequest, context: _Context) -> pb.ActionRegistration:
-        """Role admin. The same registration again changes nothing, so that repeats need no key."""
+        """Role admin."""
         principal = caller("admin")
         asked = call(principal, "RegisterAction", request, request_id=request.request_id)
         return _shown(await self._commands.register(asked, _read(request.action)))

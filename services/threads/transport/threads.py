@@ -103,8 +103,12 @@ class ThreadServicer(ThreadLists):
         """Sends the action back."""
         cited = reading.citation(request.proposal_id, request.proposal_digest)
         seeds = reading.json_object("params", request.params_json)
-        command = c.RedirectAction(cited, request.feedback, seeds, request.target_action)
-        return await self._decide("RedirectAction", request, _fixed(command))
+
+        async def make(thread: Thread, catalogue: Catalogue) -> c.Command:
+            target = await catalogue.named(request.target_action, "target_action")
+            return c.RedirectAction(cited, request.feedback, seeds, target)
+
+        return await self._decide("RedirectAction", request, make)
 
     async def SetActionProposal(self, request: pb.SetActionProposalRequest, context: _Context) -> pb.Decision:
         """Picks or clears the action."""

@@ -11,6 +11,7 @@ from services.threads.adapters import thread_doc
 from services.threads.adapters.log import event_of
 from services.threads.domain.evolve import rebuild
 from tests.integration.threads.client import EXECUTION, INFERENCE, Client, citation, told
+from treadle.threads.v1 import catalog_service_pb2 as catalogue_pb
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 REDIRECTED = {"kind": "standard", "name": "file_append", "parameters": {"path": "a.txt", "text": "b"}}
@@ -178,6 +179,40 @@ async def test_pick_clear_and_universal_actions(threads: Client) -> None:
     await told(threads.people.SetActionProposal(pick))
     await told(threads.people.SetActionProposal(pb.SetActionProposalRequest(name=thread.name)))
     assert not (await threads.get(thread.name)).actions
+
+
+async def test_what_was_proposed_is_executed_byte_for_byte_numbers_too(threads: Client, database_url: str) -> None:
+    registration = catalogue_pb.ActionRegistration(
+        capability_name="measure", parameters_schema_json=b'{"type": "object"}'
+    )
+    await told(
+        threads.catalogue.RegisterAction(catalogue_pb.RegisterActionRequest(action=registration, request_id="r"))
+    )
+    numbers = b'{"a":1e+16,"b":-0.0,"c":1.0,"d":1e-07,"e":9007199254740993,"\xc3\xbc":"\xf0\x9f\xa7\xb5"}'
+    thread = await threads.create()
+    pick = pb.SetActionProposalRequest(name=thread.name, capability_name="measure", parameters_json=numbers)
+    await told(threads.people.SetActionProposal(pick))
+    card = await threads.get(thread.name)
+    assert card.actions[0].parameters_json == numbers
+    (digest,) = [data["digest"] for kind, data in await threads.events(thread.name) if kind == "action_inferred"]
+    assert digest == card.actions[0].proposal_digest
+    await threads.accept(thread.name, card)
+    job = await threads.take(EXECUTION)
+    assert numbers in job.payload_json
+    assert await rebuilt(database_url) == 1
+    with pytest.raises(AlreadyExists):
+        registration.description = "another body"
+        await told(
+            threads.catalogue.RegisterAction(catalogue_pb.RegisterActionRequest(action=registration, request_id="r"))
+        )
+
+
+async def test_a_redirect_to_an_unknown_action_is_refused_and_leaves_no_event(threads: Client) -> None:
+    card = await threads.to_gate()
+    with pytest.raises(Invalid) as refused:
+        await told(threads.people.RedirectAction(pb.RedirectActionRequest(name=card.name, target_action="fly")))
+    assert refused.value.reason == "UNKNOWN_ACTION"
+    assert (await threads.get(card.name)).etag == card.etag
 
 
 @pytest.mark.parametrize("name", ["threads/nonsense", "threads/thr_00000000000000000000000000000000"])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.kernel.errors import Refusal
+from services.threads.adapters import thread_doc
 from services.threads.domain import commands as c
 from services.threads.domain.autonomy import PRESETS
 from services.threads.domain.effects import effects
@@ -84,6 +85,7 @@ def test_any_sequence_keeps_the_invariants(preset: str, steps: list[c.Command | 
         effects(new, stage.it, Timing())
     assert [event.seq for event in stage.events] == list(range(1, len(stage.events) + 1))
     assert rebuild(stage.events) == stage.it
+    assert thread_doc.load(thread_doc.dump(stage.it)) == stage.it
     approved = [event for event in stage.events if event.data.get("trigger") == "execute"]
     started = [event for event in stage.events if event.kind is Kind.EXECUTION_STARTED]
     assert all(event.data["decision"] for event in approved)
