@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,16 @@ def pss_mb(pids: Iterable[int]) -> float:
     """Proportional set size of processes in all: a page that n processes share counts as a n-th in each of them, so
     the sum is what they hold together (RSS would count Postgres' shared buffers once a backend)."""
     return sum(_pss_kb(pid) for pid in pids) / 1024
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Processor time that processes have used so far, in all; one that has ended counts as nothing."""
+    total = 0.0
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            times = psutil.Process(pid).cpu_times()
+            total += times.user + times.system
+    return total
 
 
 def family(pid: int) -> list[int]:

@@ -11,9 +11,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import grpc
 
-from services.engines import engines
+from services.engines import Engines, engines
 from services.kernel.bus import Bus
 from tests.bench.closed_loop import Loop, closed_loop
+from tests.bench.cpu_bill import CpuBill
 from tests.bench.databases import Databases
 from tests.bench.deployables import site
 from tests.bench.domain_stream import fresh_domain
@@ -41,10 +42,11 @@ async def measure(bench: Workbench) -> list[Figure]:
         work = await _population(bench, databases, servers.nats_url, bench.load(3_000, 400) + _WARM)
         async with databases.copy_of("threads") as url:
             transactions = await recorded(url, [(one.rpc, one.request) for one in work])
+        bill, raw_bill = CpuBill(), CpuBill()
         values, raws = await bench.interleaved(
             ROW,
-            lambda _: _decided(bench, databases, bus, servers.nats_url, work),
-            lambda _: _replayed(databases, transactions),
+            lambda _: _decided(bench, servers, bus, work, bill),
+            lambda _: _replayed(servers, transactions, raw_bill),
         )
     return [
         Figure(
@@ -54,7 +56,12 @@ async def measure(bench: Workbench) -> list[Figure]:
             [loop.per_second for loop in values],
             RatioAtLeast(0.5),
             [loop.per_second for loop in raws],
-            {"raw": "the same transactions on asyncpg", "statements": statements_of(transactions)},
+            {
+                "raw": "the same transactions on asyncpg",
+                "statements": statements_of(transactions),
+                "cpu_ms_each": bill.milliseconds_each(),
+                "raw_cpu_ms_each": raw_bill.milliseconds_each(),
+            },
         )
     ]
 
@@ -69,25 +76,27 @@ async def _population(bench: Workbench, databases: Databases, nats_url: str, cou
     return decisions(waiting)
 
 
-async def _decided(bench: Workbench, databases: Databases, bus: Bus, nats_url: str, work: list[Decision]) -> Loop:
+async def _decided(bench: Workbench, servers: Engines, bus: Bus, work: list[Decision], bill: CpuBill) -> Loop:
     await fresh_domain(bus)
-    async with (
-        databases.copy_of("threads") as url,
-        site(bench.room(ROW), nats_url, bench.profile) as place,
-        _stubs((await place.service("threads", url)).address) as stubs,
-    ):
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(Databases(servers).copy_of("threads"))
+        place = await stack.enter_async_context(site(bench.room(ROW), servers.nats_url, bench.profile))
+        threads = await place.service("threads", url)
+        stubs = await stack.enter_async_context(_stubs(threads.address))
 
         async def decide(client: int, decision: Decision) -> None:
             await getattr(stubs[client], decision.rpc)(decision.request)
 
         await closed_loop(_CLIENTS, work[:_WARM], decide)
-        return await closed_loop(_CLIENTS, work[_WARM:], decide)
+        with bill.over(servers, len(work) - _WARM, threads=threads.pid):
+            return await closed_loop(_CLIENTS, work[_WARM:], decide)
 
 
-async def _replayed(databases: Databases, transactions: list[Steps]) -> Loop:
-    async with databases.copy_of("threads") as url, replay_on(url, _CLIENTS) as replay:
+async def _replayed(servers: Engines, transactions: list[Steps], bill: CpuBill) -> Loop:
+    async with Databases(servers).copy_of("threads") as url, replay_on(url, _CLIENTS) as replay:
         await closed_loop(_CLIENTS, transactions[:_WARM], lambda _, steps: replay.run(steps))
-        return await closed_loop(_CLIENTS, transactions[_WARM:], lambda _, steps: replay.run(steps))
+        with bill.over(servers, len(transactions) - _WARM):
+            return await closed_loop(_CLIENTS, transactions[_WARM:], lambda _, steps: replay.run(steps))
 
 
 @asynccontextmanager

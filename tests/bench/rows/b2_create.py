@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from services.engines import engines
+from services.engines import Engines, engines
 from services.kernel.bus import Bus
 from tests.bench.closed_loop import Loop, closed_loop
+from tests.bench.cpu_bill import CpuBill
 from tests.bench.databases import Databases
 from tests.bench.deployables import site
 from tests.bench.domain_stream import fresh_domain
@@ -51,9 +52,10 @@ async def measure(bench: Workbench) -> list[Figure]:
         requests = [("CreateThread", create_request(number)) for number in range(_WARM + closed + paced)]
         async with databases.copy_of("threads") as url:
             transactions = await recorded(url, requests)
+        bill = CpuBill()
         values, raws = await bench.interleaved(
             ROW,
-            lambda _: _posted(bench, databases, bus, servers.nats_url, closed, paced),
+            lambda _: _posted(bench, servers, bus, (closed, paced), bill),
             lambda _: _replayed(databases, transactions, closed),
         )
     per_second = [half.loop.per_second for half in values]
@@ -65,7 +67,11 @@ async def measure(bench: Workbench) -> list[Figure]:
             per_second,
             AtLeast(500),
             [half.loop.per_second for half in raws],
-            {"raw": "the same transactions on asyncpg", "statements": statements_of(transactions)},
+            {
+                "raw": "the same transactions on asyncpg",
+                "statements": statements_of(transactions),
+                "cpu_ms_each": bill.milliseconds_each(),
+            },
         ),
         Figure(
             ROW,
@@ -87,22 +93,24 @@ async def measure(bench: Workbench) -> list[Figure]:
     ]
 
 
-async def _posted(bench: Workbench, databases: Databases, bus: Bus, nats_url: str, closed: int, paced: int) -> _Half:
+async def _posted(bench: Workbench, servers: Engines, bus: Bus, counts: tuple[int, int], bill: CpuBill) -> _Half:
+    closed, paced = counts
     await fresh_domain(bus)
-    async with (
-        databases.copy_of("threads") as url,
-        site(bench.room(ROW), nats_url, bench.profile) as place,
-    ):
-        gateway = await place.gateway(await place.service("threads", url))
-        async with http_pool(gateway.address, _CLIENTS) as pool:
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(Databases(servers).copy_of("threads"))
+        place = await stack.enter_async_context(site(bench.room(ROW), servers.nats_url, bench.profile))
+        threads = await place.service("threads", url)
+        gateway = await place.gateway(threads)
+        pool = await stack.enter_async_context(http_pool(gateway.address, _CLIENTS))
 
-            async def post(number: int) -> None:
-                body = orjson.dumps({"title": title(number), "description": description()})
-                await pool.request("POST", "/api/threads", body)
+        async def post(number: int) -> None:
+            body = orjson.dumps({"title": title(number), "description": description()})
+            await pool.request("POST", "/api/threads", body)
 
-            await closed_loop(_CLIENTS, range(_WARM), lambda _, number: post(number))
+        await closed_loop(_CLIENTS, range(_WARM), lambda _, number: post(number))
+        with bill.over(servers, closed, threads=threads.pid, gateway=gateway.pid):
             loop = await closed_loop(_CLIENTS, range(_WARM, _WARM + closed), lambda _, number: post(number))
-            return _Half(loop, await paced_latencies(_PACE, range(paced), post))
+        return _Half(loop, await paced_latencies(_PACE, range(paced), post))
 
 
 async def _replayed(databases: Databases, transactions: list[Steps], closed: int) -> _Half:
