@@ -41,9 +41,7 @@ def configure_logging(
         _no_secrets,
     ]
     renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
-        if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=out.isatty())
+        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=out.isatty())
     )
     threshold = getattr(logging, level.upper())
     structlog.configure(

@@ -173,22 +173,30 @@ async def test_with_a_secret_a_token_is_needed_and_names_the_tenant(tmp_path: Pa
     assert seen == [ann]
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [
-        None,
-        "",
-        "Bearer",
-        "Bearer x.y.z",
-        "Basic dTpw",
-        f"Bearer {Authenticator('t' * 40, SystemClock()).mint(LOCAL, timedelta(minutes=1))}",
-        f"Bearer {Authenticator(SECRET, SystemClock()).mint(LOCAL, timedelta(minutes=-1))}",
-        f"Bearer {Authenticator(SECRET, SystemClock()).mint(Principal('*', 'x'), timedelta(minutes=1))}",
-        f"Bearer {Authenticator(SECRET, SystemClock()).mint(Principal('a' * 64, 'x'), timedelta(minutes=1))}",
-        f"Bearer {Authenticator(SECRET, SystemClock()).mint(Principal('a', ''), timedelta(minutes=1))}",
-    ],
-)
-async def test_a_caller_that_does_not_verify_is_refused(tmp_path: Path, authorization: str | None) -> None:
+_MINUTE = timedelta(minutes=1)
+STRANGERS = {
+    "none": None,
+    "empty": "",
+    "no token": "Bearer",
+    "no JWT": "Bearer x.y.z",
+    "basic": "Basic dTpw",
+    "another secret": ("t" * 40, LOCAL, _MINUTE),
+    "expired": (SECRET, LOCAL, -_MINUTE),
+    "wildcard tenant": (SECRET, Principal("*", "x"), _MINUTE),
+    "long tenant": (SECRET, Principal("a" * 64, "x"), _MINUTE),
+    "no subject": (SECRET, Principal("a", ""), _MINUTE),
+}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+async def test_a_caller_that_does_not_verify_is_refused(tmp_path: Path, stranger: str) -> None:
+    shown = STRANGERS[stranger]
+    if isinstance(shown, tuple):
+        secret, claimed, lifetime = shown
+        authorization: str | None = f"Bearer {Authenticator(secret, SystemClock()).mint(claimed, lifetime)}"
+    else:
+        authorization = shown
+
     async def never() -> None:
         raise AssertionError("the servicer was reached")
 
