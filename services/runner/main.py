@@ -35,7 +35,7 @@ _TOKEN_LIFETIME: Final = timedelta(minutes=5)
 
 async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
     """A runner for the threads service. It listens nowhere: its address is the service that it works for."""
-    runner_id = settings.runner_id or f"{platform.node()[:96]}-{os.getpid()}"
+    runner_id = settings.runner_id or _own_name()
     channel: grpc.aio.Channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
     life.push(channel.close)
     jobs = ThreadsJobs(channel, runner_id)
@@ -64,6 +64,12 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
     life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
     life.spawn("claiming", claiming.run)
     return Bound("runner", settings.threads_target)
+
+
+def _own_name() -> str:
+    """Host name and process id, in the characters that a runner's name may have."""
+    host = "".join(c for c in platform.node() if c.isascii() and c.isprintable() and c != " ")
+    return f"{host[:96] or 'runner'}-{os.getpid()}"
 
 
 def _provider(settings: RunnerSettings) -> Provider:

@@ -17,8 +17,8 @@ class RunnerSettings(CommonSettings):
 
     threads_target: str = "127.0.0.1:9101"
     """The threads service's gRPC address."""
-    runner_id: str = Field(default="", max_length=128)
-    """This runner's own name; empty: made from host name and process id."""
+    runner_id: str = Field(default="", pattern=r"^[!-~]{0,128}$")
+    """This runner's own name, printable ASCII without spaces; empty: made from host name and process id."""
     runner_concurrency: int = Field(default=4, ge=1, le=32)
     """Jobs at a time."""
     runner_wait_seconds: float = Field(default=20.0, gt=0, le=60)

@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 
 from services.kernel import idempotency
 from services.kernel.errors import Denied
-from services.kernel.principal import Principal
+from services.kernel.principal import LOCAL, Principal
 from services.kernel.request import current_principal
 from services.threads.application.commands import Call
 from services.threads.domain.events import Actor, ActorKind
@@ -28,6 +28,16 @@ def caller(*roles: str) -> Principal:
 def actor_of(principal: Principal) -> Actor:
     """The actor that events name; it never comes from a body."""
     return Actor(ActorKind(principal.kind), principal.subject)
+
+
+def runner_of(principal: Principal) -> Actor:
+    """A runner's actor is always a service: without a secret the local user's runner must not pass for the user."""
+    return Actor(ActorKind.SERVICE, principal.subject)
+
+
+def runner_of(principal: Principal) -> Actor | None:
+    """The runner that a token names; None where no token says who calls: then it is the holder of the lease."""
+    return None if principal is LOCAL else actor_of(principal)
 
 
 def call(principal: Principal, method: str, request: Message, *, request_id: str, etag: str = "") -> Call:

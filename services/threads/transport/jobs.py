@@ -12,7 +12,7 @@ from services.threads.application.ports import JobKind
 from services.threads.application.runners import LeasedJob, Runners
 from services.threads.domain.canonical import canonical_json
 from services.threads.transport import reading
-from services.threads.transport.calling import actor_of, caller
+from services.threads.transport.calling import caller, runner_of
 from services.threads.transport.card import timestamp
 from treadle.threads.v1 import job_service_pb2 as pb
 from treadle.threads.v1.job_service_pb2_grpc import JobServiceServicer
@@ -35,7 +35,7 @@ class JobServicer(JobServiceServicer):
 
     async def ClaimJobs(self, request: pb.ClaimJobsRequest, context: _Context) -> pb.ClaimJobsResponse:
         """Long-polls."""
-        runner = actor_of(caller("runner"))
+        runner = runner_of(caller("runner"))
         for field in ("runner_id", "claim_id"):
             if _NAME.fullmatch(getattr(request, field)) is None:
                 raise Invalid("INVALID_FIELD", f"{field} must be 1..128 printable ASCII characters", field=field)
@@ -63,19 +63,19 @@ class JobServicer(JobServiceServicer):
 
     async def StartExecution(self, request: pb.StartExecutionRequest, context: _Context) -> pb.StartExecutionResponse:
         """The first effect follows."""
-        await self._runners.start(actor_of(caller("runner")), request.job_id, request.fence)
+        await self._runners.start(runner_of(caller("runner")), request.job_id, request.fence)
         return pb.StartExecutionResponse()
 
     async def CompleteJob(self, request: pb.CompleteJobRequest, context: _Context) -> pb.CompleteJobResponse:
         """With a result."""
-        runner = actor_of(caller("runner"))
+        runner = runner_of(caller("runner"))
         result = reading.json_object("result", request.result_json)
         await self._runners.complete(runner, request.job_id, request.fence, result)
         return pb.CompleteJobResponse()
 
     async def FailJob(self, request: pb.FailJobRequest, context: _Context) -> pb.FailJobResponse:
         """Without one."""
-        runner = actor_of(caller("runner"))
+        runner = runner_of(caller("runner"))
         if _CODE.fullmatch(request.code) is None:
             raise Invalid("INVALID_FIELD", "code must match [a-z0-9_]{1,64}", field="code")
         if len(request.detail.encode()) > _DETAIL_MOST:

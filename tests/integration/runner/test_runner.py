@@ -120,7 +120,7 @@ async def test_a_long_job_keeps_its_lease(
     jobs: FakeJobService, settings: RunnerSettings, start_runner: StartRunner
 ) -> None:
     await start_runner(settings)
-    job = jobs.inference(f"x [[slow {int(LEASE * 2500)}ms]]")
+    job = jobs.inference(f"x [[slow {int(LEASE * 1750)}ms]]")
 
     assert (await jobs.ended(job))[0] == "done"
     assert (job.attempt, job.refused) == (1, [])
@@ -194,7 +194,7 @@ async def test_a_lost_lease_stops_the_work(
     jobs: FakeJobService, settings: RunnerSettings, start_runner: StartRunner, tmp_path: Path
 ) -> None:
     await start_runner(settings)
-    job = jobs.execution("shell", {"command": "touch started; sleep 2; touch too_late"})
+    job = jobs.execution("shell", {"command": "touch started; sleep 4; touch too_late"})
     await jobs.until(lambda: (tmp_path / "files" / "started").exists())
 
     job.fence += 1

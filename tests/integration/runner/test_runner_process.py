@@ -132,7 +132,8 @@ async def test_terminated_it_gives_back_what_it_cannot_finish_and_exits_0(jobs: 
 
 
 @pytest.mark.parametrize(
-    "variable", ["TREADLE_HTTP_ALLOW=http://x", "TREADLE_RUNNER_CONCURRENCY=0", "TREADLE_PROVIDER=nobody"]
+    "variable",
+    ["TREADLE_HTTP_ALLOW=http://x", "TREADLE_RUNNER_CONCURRENCY=0", "TREADLE_PROVIDER=nobody", "TREADLE_RUNNER_ID=a b"],
 )
 async def test_wrong_settings_are_told_and_end_with_code_2(variable: str) -> None:
     name, _, value = variable.partition("=")
