@@ -1,6 +1,5 @@
 """The commands against the house as `treadle up` runs it: the story, and a person's day on the command line."""
 
-
 from __future__ import annotations
 
 import asyncio
