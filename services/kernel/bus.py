@@ -63,7 +63,7 @@ class Bus:
         self._client = client
         self._reconnects: list[Callable[[], None]] = []
         self._answers: dict[str, asyncio.Queue[Msg]] = {}
-        self._asking: dict[str, asyncio.Future[Msg]] = {}
+        self._asking: dict[str, asyncio.Future[Msg | None]] = {}
         self._inbox = ""
         self._asked = 0
 
@@ -85,6 +85,7 @@ class Bus:
             max_outstanding_pings=2,
             pending_size=0,  # nothing is kept for later while the connection is down: the caller is told
             no_echo=False,
+            skip_subject_validation=True,  # what comes from outside goes through token()
         )
         bus._inbox = client.new_inbox()
         await client.subscribe(f"{bus._inbox}.*", cb=bus._answered, pending_msgs_limit=_QUEUE, pending_bytes_limit=0)
@@ -156,17 +157,20 @@ class Bus:
         # Not the client's own request: under it, asyncio.wait_for loses a cancellation that meets the answer.
         self._asked += 1
         key = str(self._asked)
-        future = self._asking[key] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Msg | None] = loop.create_future()
+        self._asking[key] = future
+        timer = loop.call_later(timeout, _give_up, future)
         try:
-            await self.publish(subject, data, headers, f"{self._inbox}.{key}")
-            async with asyncio.timeout(timeout):
-                answer: Msg = await future
-        except (TimeoutError, ConnectionError) as fault:
+            await self._client.publish(subject, data, f"{self._inbox}.{key}", headers)
+            answer = await future
+        except (NatsError, OSError) as fault:
             raise _unavailable() from fault
         finally:
+            timer.cancel()
             del self._asking[key]
-        if answer.headers and answer.headers.get("Status") == "503":
-            raise _unavailable()  # nobody serves this subject
+        if answer is None or (answer.headers and answer.headers.get("Status") == "503"):
+            raise _unavailable()  # no answer in time, or the connection was lost, or nobody serves this subject
         return answer
 
     @asynccontextmanager
@@ -195,8 +199,7 @@ class Bus:
     async def _lost(self) -> None:
         _log.warning("bus.disconnected")
         for future in self._asking.values():
-            if not future.done():
-                future.set_exception(ConnectionError("the connection was lost"))
+            _give_up(future)
 
     async def _back(self) -> None:
         _log.info("bus.reconnected")
@@ -215,6 +218,11 @@ class _Registered:
 
     def __exit__(self, *_: object) -> None:
         self._calls.remove(self._call)
+
+
+def _give_up(future: asyncio.Future[Msg | None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _unavailable() -> Unavailable:

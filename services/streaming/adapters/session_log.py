@@ -6,25 +6,26 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Set
+from functools import lru_cache
 from typing import Final
 
 from services.kernel import jetstream
 from services.kernel.bus import Bus, token
-from services.kernel.cursors import position_of
+from services.kernel.cursors import Position, position_of
 from services.kernel.errors import Unavailable
+from services.kernel.frames import Frame
 from services.kernel.jetstream import EXPECT_SUBJECT, Refused, Stored
 from services.kernel.streams import SESSIONS
 from services.streaming.application.ports import NotNext, SessionKey
 from services.streaming.domain.log import Entry, Origin
 
-ID: Final = "Treadle-Id"
-EVENT: Final = "Treadle-Event"
-NAME: Final = "Treadle-Name"
-ORIGIN: Final = "Treadle-Origin"
+ENTRY: Final = "Treadle-Entry"
+"""`{generation}-{n} {event id} {name} {epoch}.{numbering}.{sequence}.{parts}`: one header, since each costs time."""
 _APPEND_SECONDS: Final = 5.0
 
 
+@lru_cache(maxsize=10_000)
 def subject_of(key: SessionKey) -> str:
     """The session's subject. Invalid when a part of it could be anything but one token."""
     return f"session.{token(key.tenant)}.{token(key.session)}"
@@ -39,12 +40,11 @@ class JetStreamSessionLog:
 
     async def append(self, key: SessionKey, entry: Entry, after: int) -> int:
         """One publish; NotNext when the expectation fails, Unavailable when nobody knows."""
+        epoch, numbering, sequence, parts = entry.origin
+        origin = f"{epoch}.{numbering}.{sequence}.{parts}"
         headers = {
             EXPECT_SUBJECT: str(after),
-            ID: f"{entry.generation}-{entry.n}",
-            EVENT: entry.event_id,
-            NAME: entry.name,
-            ORIGIN: ".".join(map(str, entry.origin)),
+            ENTRY: f"{entry.generation}-{entry.n} {entry.event_id} {entry.name} {origin}",
         }
         try:
             return await jetstream.publish(self._bus, subject_of(key), entry.line, headers, _APPEND_SECONDS)
@@ -64,13 +64,13 @@ class JetStreamSessionLog:
             return None
         return None if stored is None else entry_of(stored)
 
-    async def find(self, key: SessionKey, event_ids: Collection[str], after: int, upto: int) -> set[str]:
+    async def find(self, key: SessionKey, event_ids: Set[str], after: int, upto: int) -> set[str]:
         """Reads forward; a direct get may be behind, so that only a read that came to `upto` may say no."""
         found: set[str] = set()
         if after >= upto:
             return found
         async for chunk in jetstream.read_from(self._bus, SESSIONS, subject_of(key), after + 1):
-            found.update(one.headers[EVENT] for one in chunk if one.headers.get(EVENT) in event_ids)
+            found |= event_ids & {_words(one)[1] for one in chunk}
             if chunk[-1].seq >= upto:
                 return found
         raise Unavailable("LOG_UNAVAILABLE", "the session's log is not level yet")
@@ -78,8 +78,17 @@ class JetStreamSessionLog:
 
 def entry_of(stored: Stored) -> Entry:
     """The entry that a stored message is."""
-    headers = stored.headers
-    position = position_of(headers.get(ID, ""))
-    generation, n = position if position is not None else (0, 0)
-    origin = Origin(*map(int, headers.get(ORIGIN, "0.0.0.0").split(".")))
-    return Entry(stored.seq, generation, n, headers.get(EVENT, ""), headers.get(NAME, ""), origin, stored.data)
+    place, event_id, name, origin = _words(stored)
+    generation, n = position_of(place) or (0, 0)
+    return Entry(stored.seq, generation, n, event_id, name, Origin(*map(int, origin.split("."))), stored.data)
+
+
+def frame_of(stored: Stored) -> tuple[Position, Frame]:
+    """The entry's place, and the entry as readers get it."""
+    place, _, name, _ = _words(stored)
+    return position_of(place) or Position(0, 0), Frame(place, name, stored.data)
+
+
+def _words(stored: Stored) -> list[str]:
+    words = stored.headers.get(ENTRY, "").split(" ")
+    return words if len(words) == 4 else ["", "", "", "0.0.0.0"]

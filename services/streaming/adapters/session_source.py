@@ -19,7 +19,7 @@ from services.kernel.frames import Frame
 from services.kernel.hub import Hub, Replayed
 from services.kernel.jetstream import Stored
 from services.kernel.streams import SESSIONS
-from services.streaming.adapters.session_log import ID, NAME, subject_of
+from services.streaming.adapters.session_log import frame_of, subject_of
 from services.streaming.application.ports import SessionKey
 
 _LOOK_SECONDS = 15.0
@@ -59,25 +59,24 @@ class SessionSource:
             start = cursors.start_of(cursors.parse(cursor), 0, 1, 0, bare=True)
             yield Replayed([frames.reset(start.reset, "")] if start.reset else [], "")
             return
-        last = _position(tail)
+        last, _ = frame_of(tail)
         first: int | None = None
         async for chunk in jetstream.read_from(self._bus, SESSIONS, self._subject, 1):
-            current = [stored for stored in chunk if _position(stored).generation == last.generation]
+            current = [one for one in map(frame_of, chunk) if one[0].generation == last.generation]
             if not current:
                 continue
             if first is None:
-                first = _position(current[0]).n
+                first = current[0][0].n
                 start = cursors.start_of(cursors.parse(cursor), last.generation, first, last.n, bare=True)
                 after, given = start.after or first - 1, []
                 if start.reset:
                     given.append(frames.reset(start.reset, str(Position(last.generation, first))))
-            for stored in current:
-                n = _position(stored).n
+            for (_, n), frame in current:
                 if n <= after:
                     continue
                 if n != after + 1:  # trimmed under our hands: told, like any other gap
                     given.append(frames.reset("gap", str(Position(last.generation, n))))
-                given.append(_frame(stored))
+                given.append(frame)
                 after = n
             yield Replayed(given, str(Position(last.generation, after)))
             given = []
@@ -88,7 +87,7 @@ class SessionSource:
         stored = Stored(self._subject, seq, headers, message.data)
         if self._last_seq is not None and before == self._last_seq:
             self._take(stored)
-        elif self._last_seq is None or seq > self._last_seq or _position(stored) > self._last:
+        elif self._last_seq is None or seq > self._last_seq or frame_of(stored)[0] > self._last:
             self._look.ring()  # else it was read from the log already
 
     async def _read_forward(self) -> None:
@@ -119,7 +118,7 @@ class SessionSource:
     def _take(self, stored: Stored) -> None:
         """The next message of the subject. Frames are published together, once a turn of the event loop."""
         assert self._hub is not None
-        position = _position(stored)
+        position, frame = frame_of(stored)
         if position.generation != self._last.generation or position.n != self._last.n + 1:
             self._publish()
             begins = Position(position.generation, position.n - 1)
@@ -132,7 +131,7 @@ class SessionSource:
         self._last_seq, self._last = stored.seq, position
         if not self._fresh:
             asyncio.get_running_loop().call_soon(self._publish)
-        self._fresh.append(_frame(stored))
+        self._fresh.append(frame)
 
     def _publish(self) -> None:
         fresh, self._fresh = self._fresh, []
@@ -140,11 +139,3 @@ class SessionSource:
             self._hub.publish(fresh)
             if fresh[-1].event == "deleted":
                 self._hub.cut_all("deleted")
-
-
-def _position(stored: Stored) -> Position:
-    return cursors.position_of(stored.headers.get(ID, "")) or Position(0, 0)
-
-
-def _frame(stored: Stored) -> Frame:
-    return Frame(stored.headers.get(ID, ""), stored.headers.get(NAME, ""), stored.data)

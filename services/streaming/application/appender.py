@@ -6,7 +6,7 @@ It decides nothing about what is said; it makes each event stand in the log once
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from services.kernel.errors import Unavailable
 from services.kernel.ids import new_id
@@ -82,32 +82,38 @@ class SessionAppender:
         """Appends the event once and answers the tail then. Conflict when the fence does not hold; Unavailable after
         20 s (the event may be stored or not: its id tells, when the log answers again). A runner's event has an
         origin and says `behind` which (sequence, parts) of its numbering it comes: Overtaken when that is not so."""
+        done = await self._try(event, origin, fence, behind)
+        if done is not None:
+            return done
         pause = _PAUSE
         async with _deadline():
             while True:
-                tail = self._tail or await self.open()
-                if fence is not None:
-                    self._check(fence, tail)
-                if tail.event_id == event.event_id or (origin is not None and tail.origin.covers(origin)):
-                    return tail
-                if origin is not None and tail.origin.reach(origin.numbering) != behind:
-                    raise Overtaken(tail.origin)
-                entry = Entry(
-                    0, tail.generation, tail.n + 1, event.event_id, event.name, origin or tail.origin, event.line
-                )
-                try:
-                    seq = await self._log.append(self._key, entry, tail.seq)
-                except (NotNext, Unavailable):
-                    if await self._stored(event, tail):
-                        assert self._tail is not None
-                        return self._tail
-                    if self._tail is None or self._tail.seq == tail.seq:  # no news: not at once again
-                        await asyncio.sleep(pause)
-                        pause = min(pause * 2, _LONGEST_PAUSE)
-                else:
-                    self._tail = replace(entry, seq=seq)
-                    self._appended, self._crossed = self._appended + 1, tail.seq
-                    return self._tail
+                known = self._tail
+                done = await self._try(event, origin, fence, behind)
+                if done is not None:
+                    return done
+                if self._tail is known:  # no news: not at once again
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _try(
+        self, event: Unsaid, origin: Origin | None, fence: Fence | None, behind: tuple[int, int]
+    ) -> Entry | None:
+        tail = self._tail or await self.open()
+        if fence is not None:
+            self._check(fence, tail)
+        if tail.event_id == event.event_id or (origin is not None and tail.origin.covers(origin)):
+            return tail
+        if origin is not None and tail.origin.reach(origin.numbering) != behind:
+            raise Overtaken(tail.origin)
+        entry = Entry(0, tail.generation, tail.n + 1, event.event_id, event.name, origin or tail.origin, event.line)
+        try:
+            seq = await self._log.append(self._key, entry, tail.seq)
+        except (NotNext, Unavailable):
+            return self._tail if await self._stored(event, tail) else None
+        self._tail = entry._replace(seq=seq)
+        self._appended, self._crossed = self._appended + 1, tail.seq
+        return self._tail
 
     async def refreshed(self) -> Entry:
         """The tail as the leader has it now: another replica may have appended since."""
@@ -150,7 +156,7 @@ class SessionAppender:
         opener = Entry(0, generation, 1, new_id("evt"), _OPENED.name, origin, _OPENED.line)
         seq = await self._log.append(self._key, opener, tail.seq if tail else 0)
         _log.info("session.opened", session=self._key.session, generation=generation)
-        return replace(opener, seq=seq)
+        return opener._replace(seq=seq)
 
     async def _stored(self, event: Unsaid, tail: Entry) -> bool:
         """After a refusal or no answer: adopts the log's tail, and tells whether the event is behind the old one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -41,7 +41,7 @@ class SessionLog(Protocol):
         """The newest entry, from the leader."""
         ...
 
-    async def find(self, key: SessionKey, event_ids: Collection[str], after: int, upto: int) -> set[str]:
+    async def find(self, key: SessionKey, event_ids: Set[str], after: int, upto: int) -> set[str]:
         """Those of the events that stand among the entries with after < seq <= upto, exactly. Unavailable when it
         cannot tell."""
         ...

@@ -24,8 +24,7 @@ class Origin(NamedTuple):
         return self.numbering == other.numbering and (self.sequence, self.parts) >= (other.sequence, other.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Unsaid:
+class Unsaid(NamedTuple):
     """An event that is to be appended."""
 
     event_id: str
@@ -33,8 +32,7 @@ class Unsaid:
     line: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An event in the log. `seq` is the stream's sequence (the chain's link), (`generation`, `n`) its id."""
 
     seq: int
