@@ -94,6 +94,13 @@ DUE = compiled(
     .limit(bindparam("most"))
     .with_for_update(key_share=True, skip_locked=True)
 )
+SNOOZED = compiled(
+    select(_t.tenant, _t.doc)
+    .where(_t.resurface_at <= bindparam("now", type_=_TIME))
+    .order_by(_t.resurface_at)
+    .limit(bindparam("most"))
+    .with_for_update(key_share=True, skip_locked=True)
+)
 APPEND = compiled(insert(EVENTS).values({column.name: bindparam(column.name) for column in EVENTS.columns}))
 LOG = compiled(
     select(EVENTS)

@@ -56,6 +56,7 @@ def dump(thread: Thread) -> str:
         "execution": _execution(thread.execution),
         "decided": _decided(thread.decided),
         "resurface_at": _time(thread.resurface_at),
+        "been_later": thread.been_later,
         "trail": [_advance(entry) for entry in thread.trail],
     }
     return orjson.dumps(doc).decode()
@@ -84,6 +85,7 @@ def load(text: str) -> Thread:
         execution=_execution_from(doc["execution"]),
         decided=_decided_from(doc["decided"]),
         resurface_at=_time_from(doc["resurface_at"]),
+        been_later=doc.get("been_later", doc["resurface_at"] is not None),
         trail=tuple(_advance_from(entry) for entry in doc["trail"]),
     )
 

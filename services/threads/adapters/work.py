@@ -110,6 +110,11 @@ class PostgresWork:
         rows = await self._tx.fetch(tables.DUE, now=now, most=most)
         return [(row["tenant"], thread_doc.load(row["doc"])) for row in rows]
 
+    async def snoozed(self, now: datetime, most: int) -> list[tuple[str, Thread]]:
+        """Ended snoozes, locked."""
+        rows = await self._tx.fetch(tables.SNOOZED, now=now, most=most)
+        return [(row["tenant"], thread_doc.load(row["doc"])) for row in rows]
+
     async def clear_timer(self, tenant: str, thread_id: str) -> None:
         """No timer."""
         await self._tx.execute(tables.CLEAR_TIMER, of_tenant=tenant, of_id=thread_id)
@@ -229,4 +234,5 @@ def _job(job: jobs.Job) -> Job:
         started=job.started,
         lease_until=job.lease_until,
         reason=job.reason,
+        runner_id=job.runner_id,
     )

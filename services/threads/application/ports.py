@@ -43,6 +43,8 @@ class Job:
     started: bool
     lease_until: datetime | None
     reason: str | None
+    runner_id: str | None = None
+    """Who holds it, or held it last."""
 
 
 class Work(Protocol):
@@ -88,6 +90,10 @@ class Work(Protocol):
 
     async def due(self, now: datetime, most: int) -> list[tuple[str, Thread]]:
         """Threads whose timer is due, locked, with their tenant; others' are skipped."""
+        ...
+
+    async def snoozed(self, now: datetime, most: int) -> list[tuple[str, Thread]]:
+        """Threads whose snooze is over, locked, with their tenant; others' are skipped."""
         ...
 
     async def clear_timer(self, tenant: str, thread_id: str) -> None:

@@ -19,7 +19,7 @@ from services.threads.application.tasks import execution_task, inference_result,
 from services.threads.domain import commands as c
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.effects import Effect
-from services.threads.domain.events import Actor
+from services.threads.domain.events import Actor, ActorKind
 from services.threads.domain.reading import text
 from services.threads.domain.states import INFERRING, State, Target
 from services.threads.domain.thread import Thread
@@ -30,6 +30,9 @@ _POLL: Final = 1.0
 """Seconds between looks at the queue when no ping comes."""
 _BUSY_POLL: Final = 0.05
 """Seconds to the next look when a due job's thread was locked by somebody else."""
+
+LATE: Final = Actor(ActorKind.SERVICE, "threads.late_runner")
+"""Who reports late where no token says who: the lease's row names the next holder by then."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Runners:
         self._draining.set()
 
     async def claim(
-        self, actor: Actor, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int, wait: float
+        self, actor: Actor | None, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int, wait: float
     ) -> list[LeasedJob]:
         """Up to `most` jobs, waiting up to `wait` seconds. A repeated claim_id answers the leases it has."""
         end = asyncio.get_running_loop().time() + wait
@@ -72,7 +75,7 @@ class Runners:
         async with self._store.work() as work:
             return await work.heartbeat(job_id, fence)
 
-    async def start(self, actor: Actor, job_id: str, fence: int) -> None:
+    async def start(self, actor: Actor | None, job_id: str, fence: int) -> None:
         """The first effect follows. Asked again under the same lease it says yes again."""
         async with self._store.work() as work:
             thread, job = await self._held(work, job_id, fence)
@@ -81,11 +84,11 @@ class Runners:
             if job.kind is not JobKind.EXECUTION:
                 raise Invalid("INVALID_FIELD", "only an execution is started", field="job_id")
             command = c.StartExecution(text(job.payload, "proposal_id"), text(job.payload, "digest"))
-            await self._commands.decided(work, Call(job.tenant, actor), thread, command)
+            await self._commands.decided(work, _call(actor, job), thread, command)
             await work.mark_started(job_id, fence)
         await self._wake.committed(jobs=False)
 
-    async def complete(self, actor: Actor, job_id: str, fence: int, result: JsonObject) -> None:
+    async def complete(self, actor: Actor | None, job_id: str, fence: int, result: JsonObject) -> None:
         """The job's result; a repeat under the same fence is fine, a late or foreign one is told so."""
         try:
             async with self._store.work() as work:
@@ -94,21 +97,23 @@ class Runners:
                 thread, job = await self._held(work, job_id, fence)
                 command = await self._completion(work, thread, job, result)
                 await work.end_job(job_id, "done")
-                _, caused = await self._commands.decided(work, Call(job.tenant, actor), thread, command)
+                _, caused = await self._commands.decided(work, _call(actor, job), thread, command)
         except Conflict as late:
             await self._keep_late(actor, job_id, success=True, code="", refusal=late)
             raise
         _log.info("job.completed", job=job_id, thread=job.thread_id, kind=job.kind)
         await self._wake.committed(jobs=has_jobs(caused))
 
-    async def fail(self, actor: Actor, job_id: str, fence: int, code: str, detail: str, *, retryable: bool) -> None:
+    async def fail(
+        self, actor: Actor | None, job_id: str, fence: int, code: str, detail: str, *, retryable: bool
+    ) -> None:
         """No result. `detail` is for the log only (I8)."""
         try:
             async with self._store.work() as work:
                 if await _said_already(work, job_id, fence, "failed", code):
                     return
                 thread, job = await self._held(work, job_id, fence)
-                caused = await self._failed(work, Call(job.tenant, actor), thread, job, code, retryable=retryable)
+                caused = await self._failed(work, _call(actor, job), thread, job, code, retryable=retryable)
         except Conflict as late:
             await self._keep_late(actor, job_id, success=False, code=code, refusal=late)
             raise
@@ -116,7 +121,7 @@ class Runners:
         await self._wake.committed(jobs=has_jobs(caused))
 
     async def _claim_once(
-        self, actor: Actor, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int
+        self, actor: Actor | None, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int
     ) -> tuple[list[LeasedJob], bool]:
         """One look: what the claim leased, and whether a due job had to be left because its thread is
         busy.
@@ -141,15 +146,14 @@ class Runners:
         return leased, busy
 
     async def _lease(
-        self, work: Work, actor: Actor, thread: Thread, job: Job, runner_id: str, claim_id: str
+        self, work: Work, actor: Actor | None, thread: Thread, job: Job, runner_id: str, claim_id: str
     ) -> LeasedJob | None:
         """Lease one job if its thread still wants it; a job nobody wants is cancelled."""
         after = thread
         if job.kind is JobKind.INFERENCE:
             try:
-                outcome, _ = await self._commands.decided(
-                    work, Call(job.tenant, actor), thread, c.ClaimInference(job.attempt + 1)
-                )
+                asked = Call(job.tenant, actor or Actor(ActorKind.SERVICE, runner_id))
+                outcome, _ = await self._commands.decided(work, asked, thread, c.ClaimInference(job.attempt + 1))
             except Refusal as refusal:
                 await work.end_job(job.id, "cancelled", refusal.reason)
                 return None
@@ -212,7 +216,7 @@ class Runners:
         else:
             await work.end_job(job.id, ended, reason)
 
-    async def _keep_late(self, actor: Actor, job_id: str, *, success: bool, code: str, refusal: Refusal) -> None:
+    async def _keep_late(self, actor: Actor | None, job_id: str, *, success: bool, code: str, refusal: Refusal) -> None:
         """A late result of an execution is kept as an audit event; the state never changes (section 0.9,
         PUB02 b).
         """
@@ -224,7 +228,7 @@ class Runners:
                 return
             thread = await work.lock(job.tenant, job.thread_id)
             late = c.RecordLateResult(success, code)
-            await self._commands.decided(work, Call(job.tenant, actor), thread, late)
+            await self._commands.decided(work, Call(job.tenant, actor or LATE), thread, late)
         await self._wake.committed(jobs=False)
 
     async def _wait(self, seconds: float) -> None:
@@ -244,6 +248,11 @@ def backoff(timing: Timing, attempt: int) -> timedelta:
     """How long to wait after the given attempt (1, 2, 3 …)."""
     steps = timing.inference_backoff
     return steps[min(max(attempt, 1), len(steps)) - 1]
+
+
+def _call(actor: Actor | None, job: Job) -> Call:
+    """On behalf of the runner that a token names, else of the one that holds the lease."""
+    return Call(job.tenant, actor or Actor(ActorKind.SERVICE, job.runner_id or "runner"))
 
 
 async def _said_already(work: Work, job_id: str, fence: int, state: str, reason: str | None) -> bool:

@@ -39,7 +39,7 @@ class Sweeper:
         """For ever, every so many seconds; at once again while there is more."""
         while True:
             try:
-                found = await self.sweep_leases() + await self.fire_timers()
+                found = await self.sweep_leases() + await self.fire_timers() + await self.end_snoozes()
             except Unavailable as refusal:
                 _log.warning("sweeper.waits", reason=refusal.reason)
                 found = 0
@@ -82,6 +82,16 @@ class Sweeper:
         if fired:
             await self._wake.committed(jobs=False)
         return fired
+
+    async def end_snoozes(self) -> int:
+        """One round; answers how many threads are back. Each one is an event, so that open inboxes hear of it."""
+        async with self._store.work() as work:
+            back = await work.snoozed(self._clock.now(), _MOST)
+            for tenant, thread in back:
+                await self._commands.decided(work, Call(tenant, CLOCK), thread, c.Resurface())
+        if back:
+            await self._wake.committed(jobs=False)
+        return len(back)
 
     def _verdict(self, job: Job) -> tuple[bool, c.Command]:
         """Whether the job runs again, and what its thread is told."""

@@ -201,6 +201,11 @@ class Later:
 
 
 @dataclass(frozen=True)
+class Resurface:
+    """The snooze is over; no move."""
+
+
+@dataclass(frozen=True)
 class Rename:
     """A new title."""
 
@@ -314,6 +319,7 @@ Command: TypeAlias = (
     | AcceptReview
     | HandOff
     | Later
+    | Resurface
     | Rename
     | StartExecution
     | FinishExecution

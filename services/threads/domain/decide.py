@@ -96,6 +96,8 @@ def _apply(draft: Draft, command: c.Command) -> Draft:
             return deciding_choices.hand_off(draft, command)
         case c.Later():
             return draft.add(deciding_upkeep.postponed(draft.thread, command, draft.stamp.now))
+        case c.Resurface():
+            return deciding_upkeep.resurface(draft)
         case c.Rename():
             return draft.add(deciding_upkeep.renamed(draft.thread, command))
         case c.StartExecution():

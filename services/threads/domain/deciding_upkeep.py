@@ -62,6 +62,14 @@ def postponed(thread: Thread, command: Later, now: datetime) -> Fact:
     return Fact(Kind.LATER, {"resurface_at": command.resurface_at.isoformat()})
 
 
+def resurface(draft: Draft) -> Draft:
+    """The thread is back; not yet, or back already, is nothing to write."""
+    until = draft.thread.resurface_at
+    if until is None or draft.stamp.now < until:
+        return draft
+    return draft.add(Fact(Kind.LATER, {"resurface_at": until.isoformat(), "resurfaced": True}))
+
+
 def renamed(thread: Thread, command: Rename) -> Fact:
     """Trimmed, not blank."""
     if thread.state in TERMINAL:

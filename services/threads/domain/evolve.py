@@ -66,7 +66,8 @@ def _apply(thread: Thread, event: Event) -> Thread:
         case Kind.THREAD_RENAMED:
             return replace(thread, title=text(data, "new_title"))
         case Kind.LATER:
-            return replace(thread, resurface_at=datetime.fromisoformat(text(data, "resurface_at")))
+            until = None if data.get("resurfaced") else datetime.fromisoformat(text(data, "resurface_at"))
+            return replace(thread, resurface_at=until, been_later=True)
         case _:
             return thread
 

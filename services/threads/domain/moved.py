@@ -9,7 +9,7 @@ from services.threads.domain.errors import Decided
 from services.threads.domain.events import Event
 from services.threads.domain.proposal import as_object
 from services.threads.domain.reading import maybe_number, maybe_text, text
-from services.threads.domain.states import TARGET_OF, WAIT, State, Target
+from services.threads.domain.states import TARGET_OF, TERMINAL, WAIT, State, Target
 from services.threads.domain.thread import Execution, Feedback, FeedbackKind, Thread
 from services.threads.domain.triggers import Trigger
 
@@ -27,6 +27,7 @@ def moved(thread: Thread, event: Event) -> Thread:
         reason=text(data, "reason"),
         decided=_decided(thread, event, to),
         feedback=(*thread.feedback, *_said(thread, event)),
+        resurface_at=None if to in TERMINAL else thread.resurface_at,
         spent_usd=thread.spent_usd + (maybe_number(data, "cost_usd") or 0.0),
     )
     if to is State.AWAITING_INFERENCE:

@@ -125,6 +125,8 @@ class Thread:
     decided: Decided | None = None
     handed_to: str = ""
     resurface_at: datetime | None = None
+    """Until when it is snoozed; None again when that is over."""
+    been_later: bool = False
     trail: tuple[AutoAdvance, ...] = ()
     last_event_id: str = ""
 

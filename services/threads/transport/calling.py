@@ -30,14 +30,11 @@ def actor_of(principal: Principal) -> Actor:
     return Actor(ActorKind(principal.kind), principal.subject)
 
 
-def runner_of(principal: Principal) -> Actor:
-    """A runner's actor is always a service: without a secret the local user's runner must not pass for the user."""
-    return Actor(ActorKind.SERVICE, principal.subject)
-
-
 def runner_of(principal: Principal) -> Actor | None:
-    """The runner that a token names; None where no token says who calls: then it is the holder of the lease."""
-    return None if principal is LOCAL else actor_of(principal)
+    """The runner that a token names, always a service; None where no token says who calls: then it is who holds the
+    lease.
+    """
+    return None if principal is LOCAL else Actor(ActorKind.SERVICE, principal.subject)
 
 
 def call(principal: Principal, method: str, request: Message, *, request_id: str, etag: str = "") -> Call:

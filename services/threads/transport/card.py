@@ -75,7 +75,7 @@ def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
         sub_thread_state_counts={state.value: count for state, count in child_states.items()},
         parent_relationship=pb.Thread.Relationship.Value(f"RELATIONSHIP_{thread.parent_relationship.name}"),
         originating_scrape_id=thread.originating_scrape_id or "",
-        has_been_later=thread.resurface_at is not None,
+        has_been_later=thread.been_later,
         parent_event_id=thread.last_event_id,
         question=thread.question if thread.state in CLARIFICATION.values() else "",
         autonomy_json=canonical_json(policy_json(thread.autonomy)),
