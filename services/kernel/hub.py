@@ -21,6 +21,9 @@ from services.kernel.ring import Ring, RingLimits
 
 __all__ = ["Hub", "HubLimits", "Reader", "ReaderLimits", "Replayed", "RingLimits", "Source", "StreamClosed"]
 
+_REST_MOST = 0.02
+"""Seconds between two rounds of waking, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
@@ -69,6 +72,8 @@ class Hub:
         self._waiting: set[Reader] = set()
         self._primed = asyncio.Event()
         self._closed: str | None = None
+        self._waking = False
+        self._wake_again = False
 
     # For readers ----------------------------------------------------------------------------------
 
@@ -168,6 +173,25 @@ class Hub:
             reader.cut(reason)
 
     def _wake_waiting(self) -> None:
+        """Wakes who waits, but not while those woken last still write, nor in the quarter of that time after it: the
+        source is read then, and what has come goes out in one write a reader."""
+        if self._waking:
+            self._wake_again = True
+            return
+        self._waking = True
+        self._wake_all()
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        # Queued behind the readers that were woken: it runs when each of them has had its turn.
+        loop.call_soon(lambda: loop.call_later(min((loop.time() - begin) / 4, _REST_MOST), self._rested))
+
+    def _rested(self) -> None:
+        self._waking = False
+        if self._wake_again:
+            self._wake_again = False
+            self._wake_waiting()
+
+    def _wake_all(self) -> None:
         waiting, self._waiting = self._waiting, set()
         end = self.ring.end
         for reader in waiting:
@@ -183,7 +207,7 @@ class Hub:
         slow = []
         for reader in self._readers:
             slot = reader.slot
-            if slot == end or slot < 0:
+            if slot == end or slot < 0 or reader in self._waiting:
                 continue
             owed_from = max(slot, reader.joined_at)
             if owed_from < first or end - owed_from > limits.frames or ring.size(owed_from, end) > limits.bytes:

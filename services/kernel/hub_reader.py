@@ -128,16 +128,16 @@ class Reader:
 
     async def _more(self, most_bytes: int) -> tuple[int, int] | list[Frame] | None:
         ring = self._hub.ring
+        if self.slot == ring.end and self._closed is None:
+            await self._wait()
         if self.slot < ring.first:
-            self.slot = -1  # new, or overtaken by the ring while it read what was stored before it came
+            self.slot = -1  # new, or overtaken by the ring while it waited or read what was stored before it came
             if not await self._hub.primed(self._hub.limits.idle):
                 return None
             self.begun = True
             replayed = await self._catch_up()
             if replayed is not None:
                 return replayed
-        elif self.slot == ring.end and self._closed is None:
-            await self._wait()
         # What was published before a close is still given, except to a reader that is cut for being slow.
         if self._closed is not None and (self._closed != "deleted" or self.slot == ring.end):
             raise StreamClosed(self._closed)
