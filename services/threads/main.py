@@ -18,6 +18,7 @@ from services.threads.adapters.reader import PostgresReader
 from services.threads.adapters.schemas import JsonSchemas
 from services.threads.adapters.wake import BusWake
 from services.threads.adapters.work import PostgresStore
+from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
 from services.threads.application.queries import Queries
 from services.threads.application.runners import Runners
@@ -56,7 +57,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     life.spawn("gauges", JobGauges(database, "threads").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
-    servicer = ThreadServicer(commands, queries, settings.page_signing_key(), clock, new_id)
+    servicer = ThreadServicer(commands, queries, Batches(store), settings.page_signing_key(), clock, new_id)
     server = GrpcServer(
         "threads",
         settings.listen,

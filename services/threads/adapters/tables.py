@@ -7,17 +7,20 @@ from typing import Final
 from sqlalchemy import (
     BigInteger,
     Column,
+    Computed,
     DateTime,
     Integer,
     MetaData,
     Table,
     Text,
+    TextClause,
     and_,
     any_,
     bindparam,
     func,
     or_,
     select,
+    text,
     tuple_,
     update,
 )
@@ -46,6 +49,7 @@ THREADS: Final = Table(
     Column("create_time", DateTime(timezone=True)),
     Column("update_time", DateTime(timezone=True)),
     Column("doc", JSON),
+    Column("inbox_at", DateTime(), Computed("")),
 )
 EVENTS: Final = Table(
     "thread_events",
@@ -71,10 +75,12 @@ ACTIONS: Final = Table(
 )
 _t, _e, _a = THREADS.c, EVENTS.c, ACTIONS.c
 _TIME = DateTime(timezone=True)
+_PLAIN = DateTime()
 _THIS = and_(_t.tenant == bindparam("of_tenant"), _t.id == bindparam("of_id"))
-_WAITING = or_(*(_t.state == state.value for state in sorted(WAIT)))
+_WAITING: TextClause = text(f"threads.state IN ({', '.join(repr(state.value) for state in sorted(WAIT))})")
+"""Literals: with parameters the planner could not tell that the partial index holds all of these rows."""
 _KEYS = ("tenant", "id")
-_ROW = tuple(column.name for column in THREADS.columns)
+_ROW = tuple(column.name for column in THREADS.columns if column.computed is None)
 
 FIND = compiled(select(_t.doc).where(_THIS))
 LOCK = compiled(select(_t.doc).where(_THIS).with_for_update(key_share=True))
@@ -142,11 +148,12 @@ INBOX = compiled(
     .where(
         _INBOX,
         or_(
-            bindparam("after_time", type_=_TIME).is_(None),
-            tuple_(_t.since, _t.id) > tuple_(bindparam("after_time", type_=_TIME), bindparam("after_id", type_=Text)),
+            bindparam("after_time", type_=_PLAIN).is_(None),
+            tuple_(_t.inbox_at, _t.id)
+            > tuple_(bindparam("after_time", type_=_PLAIN), bindparam("after_id", type_=Text)),
         ),
     )
-    .order_by(_t.since, _t.id)
+    .order_by(_t.inbox_at, _t.id)
     .limit(bindparam("most"))
 )
 INBOX_SIZE = compiled(select(func.count()).select_from(THREADS).where(_INBOX))

@@ -43,7 +43,7 @@ class Queries:
         return await self._cards(wanted.tenant, rows[:size]), len(rows) > size
 
     async def inbox(self, tenant: str, after: tuple[datetime, str] | None, size: int) -> tuple[list[Card], bool, int]:
-        """What waits for a person, longest first, and how many wait in all."""
+        """What waits for a person, by rank, and how many wait in all."""
         rows, total = await self._reader.inbox(tenant, self._clock.now(), after, size + 1)
         return await self._cards(tenant, rows[:size]), len(rows) > size, total
 

@@ -13,6 +13,7 @@ from services.threads.domain.autonomy import LEVELS
 from services.threads.domain.canonical import JsonObject, canonical_json
 from services.threads.domain.policy_json import policy_json
 from services.threads.domain.proposal import ActionKind, Proposal
+from services.threads.domain.ranking import behind
 from services.threads.domain.reading import text
 from services.threads.domain.states import CLARIFICATION, CONFIRMATION, State, Target, is_terminal, is_wait
 from services.threads.domain.thread import Inferred, Thread
@@ -78,6 +79,7 @@ def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
         has_been_later=thread.been_later,
         parent_event_id=thread.last_event_id,
         question=thread.question if thread.state in CLARIFICATION.values() else "",
+        waiting_behind=behind(thread),
         autonomy_json=canonical_json(policy_json(thread.autonomy)),
     )
     if thread.resurface_at is not None:

@@ -11,6 +11,7 @@ import orjson
 from services.kernel.paging import PageTokens, page_size
 from services.threads.application.ports import ThreadFilter
 from services.threads.application.queries import Card, Queries
+from services.threads.domain.ranking import rank
 from services.threads.domain.states import State
 from services.threads.transport import answers, reading
 from services.threads.transport.calling import READERS, caller
@@ -54,17 +55,17 @@ class ThreadLists(ThreadServiceServicer):
         return page
 
     async def ListInbox(self, request: pb.ListInboxRequest, context: _Context) -> pb.ListInboxResponse:
-        """Longest waiting first."""
+        """By rank: what waits longest and has most behind it comes first."""
         tenant = caller(*READERS).tenant
         size = page_size(request.page_size, default=50, most=200)
         position = self._inbox_tokens.decode(request.page_token, tenant)
-        after = (datetime.fromisoformat(position["since"]), str(position["id"])) if position else None
+        after = (datetime.fromisoformat(position["rank"]), str(position["id"])) if position else None
         cards, more, total = await self._reads.inbox(tenant, after, size)
         shown = fitting([_shown(one) for one in cards])
         page = pb.ListInboxResponse(threads=shown, total_size=total)
         if more or len(shown) < len(cards):
             last = cards[len(shown) - 1].thread
-            token = {"since": last.since.isoformat(), "id": last.thread_id}
+            token = {"rank": rank(last).isoformat(), "id": last.thread_id}
             page.next_page_token = self._inbox_tokens.encode(token, tenant)
         return page
 

@@ -9,6 +9,7 @@ import grpc
 from services.kernel.clock import Clock
 from services.kernel.ids import NewId
 from services.kernel.paging import PageTokens
+from services.threads.application.batches import Batches
 from services.threads.application.catalogue import ActionRequest, Catalogue
 from services.threads.application.commands import Commands, Make
 from services.threads.application.queries import Queries
@@ -19,6 +20,7 @@ from services.threads.transport.answers import CardAnswer, DecisionAnswer
 from services.threads.transport.calling import AUTHORS, call, caller
 from services.threads.transport.card import card
 from services.threads.transport.creating import create_command
+from services.threads.transport.inbox import InboxDecisions
 from services.threads.transport.lists import ThreadLists
 from treadle.threads.v1 import thread_service_pb2 as pb
 
@@ -27,13 +29,16 @@ _DECISION = DecisionAnswer()
 _CARD = CardAnswer()
 
 
-class ThreadServicer(ThreadLists):
+class ThreadServicer(ThreadLists, InboxDecisions):
     """Threads of supervised work and the decisions on them; the reads are inherited."""
 
-    def __init__(self, commands: Commands, queries: Queries, tokens: bytes, clock: Clock, new_id: NewId) -> None:
+    def __init__(
+        self, commands: Commands, queries: Queries, batches: Batches, tokens: bytes, clock: Clock, new_id: NewId
+    ) -> None:
         super().__init__(queries, PageTokens(tokens, "threads"), PageTokens(tokens, "inbox"), PageTokens(tokens, "log"))
         self._commands = commands
         self._queries = queries
+        self._batches = batches
         self._clock = clock
         self._new_id = new_id
 
