@@ -14,6 +14,7 @@ from services.kernel.principal import Authenticator
 from services.threads.adapters.reader import PostgresReader
 from services.threads.adapters.schemas import JsonSchemas
 from services.threads.adapters.work import PostgresStore
+from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
 from services.threads.application.queries import Queries
 from services.threads.settings import ThreadsSettings
@@ -46,7 +47,7 @@ async def recorded(url: str, calls: Sequence[tuple[str, Request]]) -> list[Steps
         store = PostgresStore(database, new_id, settings.timing().lease)
         commands = Commands(store, _NobodyToWake(), clock, new_id, JsonSchemas(), settings.timing())
         queries = Queries(PostgresReader(database), clock)
-        servicer = ThreadServicer(commands, queries, settings.page_signing_key(), clock, new_id)
+        servicer = ThreadServicer(commands, queries, Batches(store), settings.page_signing_key(), clock, new_id)
         server = GrpcServer(
             "recording",
             "127.0.0.1:0",
