@@ -7,14 +7,19 @@ was lost and made anew has a new epoch, so that nobody takes its sequences for t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from services.kernel import jetstream
 from services.kernel.bus import Bus
+from services.kernel.errors import Unavailable
 from services.kernel.jetstream import Refused
+from services.kernel.telemetry import get_logger
 
+_log = get_logger("streams")
+_PAUSE: Final = 0.5
 DOMAIN: Final = "DOMAIN"
 SESSIONS: Final = "SESSIONS"
 KEPT_PER_SESSION: Final = 5_000
@@ -87,6 +92,16 @@ async def ensure_sessions(bus: Bus, *, replicas: int = 1) -> StreamState:
                 "republish": {"src": "session.>", "dest": "live.session.>"},
             },
         )
+
+
+async def insist(make: Callable[[], Awaitable[StreamState]]) -> StreamState:
+    """Tries until the leader answers: while a cluster starts, that may take a while."""
+    while True:
+        try:
+            return await make()
+        except (Unavailable, Refused) as fault:
+            _log.warning("streams.wait", fault=str(fault))
+            await asyncio.sleep(_PAUSE)
 
 
 async def _create(bus: Bus, stream: str, config: dict[str, Any]) -> None:

@@ -52,8 +52,8 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     async def ensure_sessions() -> streams.StreamState:
         return await streams.ensure_sessions(bus, replicas=settings.stream_replicas)
 
-    await ensure_sessions()
-    await ensure_domain()
+    await streams.insist(ensure_sessions)
+    await streams.insist(ensure_domain)
 
     store = PostgresSessions(database)
     appenders = Appenders(JetStreamSessionLog(bus, ensure_sessions), store)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.kernel import frames
+from services.kernel.text import storable
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _CALL_ID = re.compile(r"[A-Za-z0-9_.:|-]{1,128}")
@@ -67,7 +68,7 @@ AgentEvent = Delta | Fixed
 
 def delta(name: str, text: str, block: int) -> Delta:
     """A piece of text (an empty one arrives too)."""
-    return Delta(name, max(block, 0), sayable(text))
+    return Delta(name, max(block, 0), storable(text))
 
 
 def text_reset(blocks: list[int]) -> Fixed:
@@ -90,13 +91,6 @@ def status(code: str) -> Fixed | None:
     """A status by its code; the words are ours, never the agent's. An unknown code is dropped."""
     text = _STATUS.get(code)
     return None if text is None else _fixed("status", {"code": code, "text": text})
-
-
-def sayable(text: str) -> str:
-    """The text without NUL and lone surrogates: U+FFFD stands for each (halves that belong together are joined)."""
-    if text.isascii():
-        return text.replace("\0", "\ufffd") if "\0" in text else text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def _fixed(name: str, body: dict[str, Any]) -> Fixed:

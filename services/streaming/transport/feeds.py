@@ -11,11 +11,11 @@ import grpc
 from services.kernel.errors import Unavailable
 from services.kernel.hub import StreamClosed
 from services.kernel.hubs import Hubs, Key
-from services.kernel.request import current_principal
 from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.sessions import Sessions
 from services.streaming.domain.errors import reader_too_slow
 from services.streaming.transport import names, translate
+from services.streaming.transport.access import READERS, caller
 from treadle.streaming.v1 import feed_service_pb2 as pb
 from treadle.streaming.v1.feed_service_pb2_grpc import FeedServiceServicer
 
@@ -37,9 +37,9 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeSessionRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """A session's events."""
-        caller = current_principal()
-        session = await self._sessions.get(caller, names.session_id(request.name))
-        key = SessionKey(caller.tenant, session.id)
+        reader = caller(READERS)
+        session = await self._sessions.get(reader, names.session_id(request.name))
+        key = SessionKey(reader.tenant, session.id)
         _end(await _serve(self._of_session, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()  # makes this a generator, which is what a streaming handler is
@@ -48,7 +48,7 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeThreadRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """A thread and its descendants."""
-        key = FeedKey(current_principal().tenant, names.thread_id(request.name))
+        key = FeedKey(caller(READERS).tenant, names.thread_id(request.name))
         _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()
@@ -57,7 +57,7 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeTenantRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """The whole tenant."""
-        key = FeedKey(current_principal().tenant, None)
+        key = FeedKey(caller(READERS).tenant, None)
         _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()

@@ -10,13 +10,12 @@ from typing import Any
 import grpc
 
 from services.kernel.errors import Invalid, Unavailable
-from services.kernel.principal import require
-from services.kernel.request import current_principal
 from services.streaming.application.attaching import Attaching
 from services.streaming.application.attachment import Attachment
 from services.streaming.application.ports import SessionKey
 from services.streaming.domain.errors import invalid_event
 from services.streaming.transport import names, translate
+from services.streaming.transport.access import RUNNERS, caller
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceServicer
 
@@ -35,10 +34,9 @@ class RunnerServicer(RunnerServiceServicer):
         self, request_iterator: AsyncIterator[pb.AttachRequest], context: _Context
     ) -> AsyncIterator[pb.AttachResponse]:
         """Holds a session until either side ends; a broken stream loses nothing."""
-        caller = current_principal()
-        require(caller, "runner")
+        runner = caller(RUNNERS)
         opening = await _opening(request_iterator)
-        key = SessionKey(caller.tenant, names.session_id(opening.session, "session"))
+        key = SessionKey(runner.tenant, names.session_id(opening.session, "session"))
         async with self._attaching.attach(key, opening.epoch) as attachment:
             yield _answer(attachment, attachment.acked)
             duties = {

@@ -9,9 +9,9 @@ import grpc
 
 from services.kernel.idempotency import body_digest
 from services.kernel.paging import PageTokens, page_size
-from services.kernel.request import current_principal
 from services.streaming.application.sessions import Sessions
 from services.streaming.transport import names, translate
+from services.streaming.transport.access import AUTHORS, READERS, caller
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceServicer
 
@@ -32,7 +32,7 @@ class SessionServicer(SessionServiceServicer):
         body.CopyFrom(request)
         body.request_id = ""
         session = await self._sessions.create(
-            current_principal(),
+            caller(AUTHORS),
             adapter=request.adapter,
             provider=request.provider,
             model=request.model,
@@ -45,20 +45,20 @@ class SessionServicer(SessionServiceServicer):
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.Session:
         """One session."""
-        session = await self._sessions.get(current_principal(), names.session_id(request.name))
+        session = await self._sessions.get(caller(READERS), names.session_id(request.name))
         return translate.session(session)
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
         """A page."""
-        caller = current_principal()
+        reader = caller(READERS)
         size = page_size(request.page_size, default=_PAGE, most=_PAGE_MOST)
-        position = self._tokens.decode(request.page_token, [caller.tenant])
+        position = self._tokens.decode(request.page_token, [reader.tenant])
         after = None if position is None else (str(position["time"]), str(position["id"]))
-        page = await self._sessions.page(caller, after, size)
+        page = await self._sessions.page(reader, after, size)
         answer = pb.ListSessionsResponse(sessions=[translate.session(one) for one in page.sessions])
         if page.more:
             last = page.sessions[-1]
             # The whole timestamp, to the microsecond: a shortened one skips or repeats rows (PUB24).
             place = {"time": last.created_at.astimezone(UTC).isoformat(), "id": last.id}
-            answer.next_page_token = self._tokens.encode(place, [caller.tenant])
+            answer.next_page_token = self._tokens.encode(place, [reader.tenant])
         return answer

@@ -80,6 +80,15 @@ async def test_who_has_no_token_or_not_the_role_is_refused(address: str, stack: 
         await stranger.session()
     assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
     name = await caller(address, stack, "one", "reviewer").session()
+    viewer = caller(address, stack, "one", "viewer")
+    assert (await viewer.sessions.GetSession(pb.GetSessionRequest(name=name))).name == name
+    with pytest.raises(grpc.aio.AioRpcError) as no_author:
+        await viewer.session()
+    assert no_author.value.code() is grpc.StatusCode.PERMISSION_DENIED
+    async with caller(address, stack, "one", "runner").listening(name) as no_reader:
+        await no_reader.ended.wait()
+    assert no_reader.error is not None
+    assert no_reader.error.code() is grpc.StatusCode.PERMISSION_DENIED
     with pytest.raises(grpc.aio.AioRpcError) as denied:
         async with caller(address, stack, "one", "viewer").attached(name) as runner:
             await runner.send(tool(1, "c1"))
