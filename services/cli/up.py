@@ -18,7 +18,7 @@ from services.cli import demo_story
 from services.cli.free_port import NoFreePort, gateway_port
 from services.engines import EngineError, Engines, engines, resolve_home
 from services.kernel import telemetry
-from services.kernel.lifecycle import stop_signal
+from services.kernel.lifecycle import settle_memory, stop_signal
 from services.kernel.settings import CommonSettings, SettingsFault, load
 
 _log = telemetry.get_logger("up")
@@ -65,6 +65,7 @@ async def _up(options: UpOptions) -> int:
         port = gateway_port(options.port)
         await migrate_all(running)
         address = await host_all(running, home, f"127.0.0.1:{port}", stack)
+        settle_memory()
         url = f"http://{address}/"
         watching = asyncio.create_task(_tell_of_engines(running))
         stack.callback(watching.cancel)

@@ -5,6 +5,8 @@ A bug is not a refusal: it propagates, is logged whole and leaves the process ma
 
 from __future__ import annotations
 
+from services.kernel.text import encodable
+
 
 class Refusal(Exception):
     """A command or query that was refused and changed nothing (I7).
@@ -17,7 +19,7 @@ class Refusal(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.metadata = {key: _text(value) for key, value in metadata.items() if value is not None}
+        self.metadata = {key: encodable(str(value)) for key, value in metadata.items() if value is not None}
 
 
 class Invalid(Refusal):
@@ -70,8 +72,3 @@ class Unavailable(Refusal):
 
 class DeadlineExceeded(Refusal):
     """The work did not fit in the caller's deadline (DEADLINE_EXCEEDED)."""
-
-
-def _text(value: object) -> str:
-    """Metadata is text that protobuf can encode: lone surrogates become U+FFFD (PUB22)."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")

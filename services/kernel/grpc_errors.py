@@ -9,6 +9,7 @@ from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from services.kernel import errors
+from services.kernel.text import encodable
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 MASKED: Final = "internal error"
@@ -53,6 +54,7 @@ def to_status(refusal: errors.Refusal, domain: str) -> status_pb2.Status:
     packed = any_pb2.Any()
     packed.Pack(info)
     number: int = code_of(refusal).value[0]
+    # Details that cannot be encoded make the call hang until the caller's deadline (PUB22).
     return status_pb2.Status(code=number, message=encodable(refusal.message)[:1000], details=[packed])
 
 
@@ -67,11 +69,6 @@ def refusal_from(error: grpc.RpcError) -> errors.Refusal | None:
     marker = metadata.pop(_KIND_KEY, None)
     kind = next((k for k in kinds if _KINDS.get(k) == marker), kinds[-1])
     return kind(info.reason or code.name, error.details() or "", **metadata)
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates: gRPC details that cannot be encoded make the call hang (PUB22)."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _info(error: grpc.RpcError) -> error_details_pb2.ErrorInfo:

@@ -6,9 +6,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Final
 
 import grpc
+from prometheus_client import Gauge, Histogram
 
 from services.kernel import request, telemetry
 from services.kernel.errors import DeadlineExceeded, Refusal
@@ -85,6 +87,16 @@ class Edge(grpc.aio.ServerInterceptor):
         return call
 
 
+@cache
+def _open_gauge(service: str, method: str) -> Gauge:
+    return telemetry.RPC_OPEN.labels(service, method)
+
+
+@cache
+def _seconds(service: str, method: str, code: str) -> Histogram:
+    return telemetry.RPC_SECONDS.labels(service, method, code)
+
+
 class _Call:
     """One call from its first byte to its last: who, how long, how it ended."""
 
@@ -93,7 +105,7 @@ class _Call:
         self._context = context
         _, self._service, self._method = method.rsplit("/", 2)
         self._begin = time.perf_counter()
-        self._open = telemetry.RPC_OPEN.labels(self._service, self._method)
+        self._open = _open_gauge(self._service, self._method)
 
     def identify(self) -> None:
         """Verifies the caller and makes the call the one under way."""
@@ -129,7 +141,7 @@ class _Call:
         finally:
             seconds = time.perf_counter() - self._begin
             self._open.dec()
-            telemetry.RPC_SECONDS.labels(self._service, self._method, code).observe(seconds)
+            _seconds(self._service, self._method, code).observe(seconds)
             _log.debug("rpc", service=self._service, method=self._method, code=code, seconds=round(seconds, 6))
 
     async def _refuse(self, refusal: Refusal) -> None:

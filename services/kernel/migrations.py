@@ -5,9 +5,11 @@ Revisions are linear and numbered: `versions/0001_name.py` holds revision "0001"
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from pathlib import Path
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import asyncpg
 from sqlalchemy import Connection, text
@@ -19,6 +21,10 @@ _LOCK: Final = 0x7472_6561
 _SCRIPTS: Final = Path(__file__).with_name("alembic")
 
 
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+"""Alembic keeps its context in module globals: one migration at a time in a process."""
+
+
 async def migrate(database_url: str, package: str) -> None:
     """Brings the database to the newest revision in `package` (for example `services.threads.migrations`)."""
     if await current_revision(database_url) == newest_revision(package):
@@ -27,12 +33,15 @@ async def migrate(database_url: str, package: str) -> None:
     async def connect() -> asyncpg.Connection[asyncpg.Record]:
         return await asyncpg.connect(database_url, timeout=30)
 
+    turn = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
+    await turn.acquire()
     try:
         async with engine.begin() as connection:
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             await connection.run_sync(_upgrade, _folder(package))
     finally:
+        turn.release()
         await engine.dispose()
 
 

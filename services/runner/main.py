@@ -27,6 +27,8 @@ from services.runner.application.claiming import Claiming
 from services.runner.application.job_run import JobRun, Timing
 from services.runner.application.ports import LeasedJob, Provider
 from services.runner.application.work import Work
+from services.runner.cleanup.file_line import FileLine
+from services.runner.cleanup.task_line import TaskLine
 from services.runner.providers.scripted import Scripted
 from services.runner.settings import RunnerSettings
 
@@ -49,7 +51,7 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
             Shell(settings.files_folder, enabled=settings.shell, timeout=settings.shell_timeout_seconds),
         ]
     )
-    work = Work(JsonCodec(), _provider(settings), actions)
+    work = Work(JsonCodec(), _provider(settings), actions, [FileLine(folder), TaskLine(folder)])
     timing = Timing(
         heartbeat=settings.heartbeat_seconds,
         lease=settings.lease_seconds,

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ class Shell:
         if not self._enabled:
             raise Failed(Code.ACTION_DISABLED, "TREADLE_SHELL is not set")
         timeout = float(task.parameters.get("timeout_seconds", self._timeout))
-        process = await self._launch(task.parameters["command"])
+        process = await _owned(self._launch(task.parameters["command"]))
         output = _Output()
         try:
             async with asyncio.timeout(timeout):
@@ -104,14 +104,28 @@ class _Output:
         return self._kept.decode("utf-8", "replace")
 
 
+async def _owned(launching: Coroutine[Any, Any, Process]) -> Process:
+    """The launched process. A cancel that comes while it is being launched waits for it, and ends its group: asyncio
+    itself would kill the command alone and leave what it had started."""
+    task = asyncio.ensure_future(launching)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _end_group(await task)
+        raise
+
+
 async def _end_group(process: Process) -> None:
-    """TERM, two seconds, KILL: for the whole group, also when the command itself has ended and left children."""
+    """TERM, two seconds, KILL: for the whole group, also when the command itself has ended and left children, and
+    also when we are cancelled meanwhile."""
     _signal(process, signal.SIGTERM)
-    if process.returncode is None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_TERM_SECONDS):
-                await process.wait()
-    _signal(process, signal.SIGKILL)
+    try:
+        if process.returncode is None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TERM_SECONDS):
+                    await process.wait()
+    finally:
+        _signal(process, signal.SIGKILL)
     await process.wait()
 
 

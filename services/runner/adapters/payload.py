@@ -18,6 +18,8 @@ Inference result: {"payload": {…}, "confidence", "model_used", "tier_used", "c
 Execution payload: {"proposal": {"proposal_id", "digest", "name", "parameters"}, "thread": {"id", "title"},
                     "idempotency_key": str}
 Execution result: {"success": true, "result": {…}}. A failure is FailJob with a code of domain.failure.Code.
+Cleanup payload: {"adapter", "parameters": {…}, "thread": {"id", "title"}}
+Cleanup result: {"success": true, "source_already_gone": bool}
 Unknown keys are ignored in both directions, so that N and N-1 run side by side.
 """
 
@@ -28,9 +30,11 @@ from typing import Any
 
 import orjson
 
+from services.kernel.text import storable_json
 from services.runner.application.ports import LeasedJob
 from services.runner.domain.failure import Code, Failed
 from services.runner.domain.task import (
+    CleanupTask,
     ExecutionTask,
     Feedback,
     Guess,
@@ -80,6 +84,14 @@ class JsonCodec:
         except (KeyError, TypeError, ValueError, AttributeError) as fault:
             raise Failed(Code.INVALID_PAYLOAD, f"execution payload: {fault!r}") from fault
 
+    def cleanup_task(self, job: LeasedJob) -> CleanupTask:
+        """The task of a cleanup job."""
+        body = _object(job.payload)
+        try:
+            return CleanupTask(_matter(body["thread"]), str(body["adapter"]), dict(body.get("parameters") or {}))
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:
+            raise Failed(Code.INVALID_PAYLOAD, f"cleanup payload: {fault!r}") from fault
+
     def guess(self, guess: Guess) -> bytes:
         """The result of an inference. Text of a model may hold lone surrogates: they become U+FFFD (PUB22)."""
         return _dump(
@@ -96,6 +108,10 @@ class JsonCodec:
         """The result of an execution."""
         return _dump({"success": True, "result": result})
 
+    def cleaned(self, *, already_gone: bool) -> bytes:
+        """The result of a cleanup."""
+        return _dump({"success": True, "source_already_gone": already_gone})
+
 
 def _object(payload: bytes) -> dict[str, Any]:
     try:
@@ -108,19 +124,7 @@ def _object(payload: bytes) -> dict[str, Any]:
 
 
 def _dump(value: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(_encodable(value))
-
-
-def _encodable(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode("utf-8")
-        case Mapping():
-            return {_encodable(str(key)): _encodable(entry) for key, entry in value.items()}
-        case list() | tuple():
-            return [_encodable(entry) for entry in value]
-        case _:
-            return value
+    return orjson.dumps(storable_json(value))
 
 
 def _matter(body: Mapping[str, Any]) -> Matter:

@@ -14,7 +14,11 @@ from services.runner.application.ports import Kind, LeasedJob
 from treadle.threads.v1 import job_service_pb2 as pb
 from treadle.threads.v1.job_service_pb2_grpc import JobServiceStub
 
-_KINDS: Final = {Kind.INFERENCE: pb.Job.KIND_INFERENCE, Kind.EXECUTION: pb.Job.KIND_EXECUTION}
+_KINDS: Final = {
+    Kind.INFERENCE: pb.Job.KIND_INFERENCE,
+    Kind.EXECUTION: pb.Job.KIND_EXECUTION,
+    Kind.CLEANUP: pb.Job.KIND_CLEANUP,
+}
 _NAMES: Final = {number: kind for kind, number in _KINDS.items()}
 _CALL_SECONDS: Final = 5.0
 """Deadline of a call that does not wait for work."""

@@ -15,6 +15,7 @@ class Kind(StrEnum):
 
     INFERENCE = "inference"
     EXECUTION = "execution"
+    CLEANUP = "cleanup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,19 @@ class Provider(Protocol):
     """Guesses. Raises Failed when it cannot; an empty payload is an answer, too (design/threads.md §0.8)."""
 
     async def infer(self, task: InferenceTask) -> Guess: ...
+
+
+class Cleanup(Protocol):
+    """Takes the source of a thread away. Raises Failed; a source that is already gone is no failure."""
+
+    @property
+    def name(self) -> str:
+        """Its name in cleanup jobs."""
+        ...
+
+    async def clean(self, parameters: Mapping[str, Any]) -> bool:
+        """False when there was nothing left to take away. Failed(invalid_parameters) for what it cannot read."""
+        ...
 
 
 class Action(Protocol):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from services.kernel import telemetry
-from services.runner.application.ports import Action, Kind, LeasedJob, Provider
+from services.runner.application.ports import Action, Cleanup, Kind, LeasedJob, Provider
 from services.runner.domain.failure import Code, Failed
-from services.runner.domain.task import ExecutionTask, Guess, InferenceTask
+from services.runner.domain.task import CleanupTask, ExecutionTask, Guess, InferenceTask
 
 _log = telemetry.get_logger("runner.work")
 Begin: TypeAlias = Callable[[], Awaitable[None]]
@@ -22,9 +22,13 @@ class Codec(Protocol):
 
     def execution_task(self, job: LeasedJob) -> ExecutionTask: ...
 
+    def cleanup_task(self, job: LeasedJob) -> CleanupTask: ...
+
     def guess(self, guess: Guess) -> bytes: ...
 
     def result(self, result: Mapping[str, Any]) -> bytes: ...
+
+    def cleaned(self, *, already_gone: bool) -> bytes: ...
 
 
 class Actions(Protocol):
@@ -36,18 +40,21 @@ class Actions(Protocol):
 class Work:
     """Does a job. Raises Failed; whatever else is raised is a bug of ours or of an action."""
 
-    def __init__(self, codec: Codec, provider: Provider, actions: Actions) -> None:
+    def __init__(self, codec: Codec, provider: Provider, actions: Actions, cleanups: Iterable[Cleanup] = ()) -> None:
         self._codec = codec
         self._provider = provider
         self._actions = actions
+        self._cleanups = {cleanup.name: cleanup for cleanup in cleanups}
 
     async def do(self, job: LeasedJob, begin: Begin) -> bytes:
-        """The result as JSON. `begin` is awaited before the first effect of an execution, and only there."""
+        """The result as JSON. `begin` is awaited before the first effect of an execution or a cleanup, only there."""
         match job.kind:
             case Kind.INFERENCE:
                 return await self._infer(job)
             case Kind.EXECUTION:
                 return await self._execute(job, begin)
+            case Kind.CLEANUP:
+                return await self._clean(job, begin)
 
     async def _infer(self, job: LeasedJob) -> bytes:
         task = self._codec.inference_task(job)
@@ -73,3 +80,19 @@ class Work:
             raise Failed(Code.ACTION_FAILED, repr(fault)) from fault
         _log.info("action.done", job=job.id, thread=job.thread, action=task.name, result=result)
         return self._codec.result(result)
+
+    async def _clean(self, job: LeasedJob, begin: Begin) -> bytes:
+        task = self._codec.cleanup_task(job)
+        cleanup = self._cleanups.get(task.adapter)
+        if cleanup is None:
+            raise Failed(Code.UNKNOWN_SOURCE, f"this runner has no cleanup {task.adapter!r}")
+        await begin()
+        try:
+            found = await cleanup.clean(task.parameters)
+        except Failed:
+            raise
+        except Exception as fault:
+            _log.exception("cleanup.failed", job=job.id, thread=job.thread, adapter=task.adapter)
+            raise Failed(Code.ACTION_FAILED, repr(fault)) from fault
+        _log.info("cleanup.done", job=job.id, thread=job.thread, adapter=task.adapter, found=found)
+        return self._codec.cleaned(already_gone=not found)

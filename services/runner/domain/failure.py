@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from services.kernel.text import storable
+
 DETAIL_BYTES = 16 * 1024
 """FailJob takes at most 16 KiB of detail (protos/treadle/threads/v1/job_service.proto)."""
 
@@ -20,6 +22,7 @@ class Code(StrEnum):
     HTTP_STATUS = "http_status"
     INVALID_PARAMETERS = "invalid_parameters"
     INVALID_PAYLOAD = "invalid_payload"
+    NOT_READABLE = "not_readable"
     NOT_WRITABLE = "not_writable"
     PATH_REFUSED = "path_refused"
     PROVIDER_ERROR = "provider_error"
@@ -29,6 +32,7 @@ class Code(StrEnum):
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
     UNKNOWN_ACTION = "unknown_action"
+    UNKNOWN_SOURCE = "unknown_source"
     UNREACHABLE = "unreachable"
 
 
@@ -48,7 +52,7 @@ class Failed(Exception):
 
 def fit_detail(detail: str) -> str:
     """The detail in at most 16 KiB of UTF-8; what is cut is said, lone surrogates become U+FFFD (PUB22)."""
-    encoded = detail.encode("utf-8", "replace")
+    encoded = storable(detail).encode("utf-8")
     if len(encoded) <= DETAIL_BYTES:
         return encoded.decode("utf-8")
     note = f" […cut, {len(encoded)} bytes in all]"

@@ -91,6 +91,15 @@ class ExecutionTask:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanupTask:
+    """Take a thread's source away: `adapter` knows how, `parameters` are its own."""
+
+    matter: Matter
+    adapter: str
+    parameters: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Guess:
     """A provider's answer. An empty payload means that the provider has nothing (design/threads.md §0.8)."""
 

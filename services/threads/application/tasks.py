@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from services.kernel.errors import Invalid
+from services.kernel.text import storable_json
 from services.threads.application.ports import Job
 from services.threads.domain import limits
-from services.threads.domain.canonical import Json, JsonObject
+from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object
 from services.threads.domain.commands import CompleteInference
 from services.threads.domain.created import item_json
@@ -21,7 +21,6 @@ from services.threads.domain.states import Target
 from services.threads.domain.thread import FeedbackKind, Inferred, Thread
 
 _OFFERED_IN: Final = "action_proposal"
-_BROKEN: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def inference_task(thread: Thread, target: Target, offers: Sequence[Registration]) -> JsonObject:
@@ -73,7 +72,7 @@ def inference_result(target: Target, result: JsonObject) -> CompleteInference:
     """A runner's answer as a command. Invalid when it breaks the limits; NUL and surrogates become U+FFFD
     (PUB22).
     """
-    body = as_object(_clean(result))
+    body = as_object(storable_json(result))
     payload = check_object("result.payload", as_object(body.get("payload")))
     confidence = maybe_number(body, "confidence")
     if confidence is not None and not 0 <= confidence <= 1:
@@ -112,13 +111,3 @@ def _draft(payload: JsonObject) -> ActionDraft:
 
 def _inferred_text(inferred: Inferred | None, key: str) -> str | None:
     return None if inferred is None else text(inferred.payload, key) or None
-
-
-def _clean(value: Json) -> Json:
-    if isinstance(value, str):
-        return _BROKEN.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {str(_clean(key)): _clean(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(entry) for entry in value]
-    return value

@@ -88,3 +88,17 @@ async def test_a_cancel_kills_it_even_if_it_ignores_term(tmp_path: Path) -> None
         await running
 
     assert await all_gone("973")
+
+
+async def test_a_cancel_during_the_launch_leaves_nothing_behind(tmp_path: Path) -> None:
+    for turns in range(12):
+        command = "trap '' TERM; sleep 974 & while :; do sleep 974; done"
+        running = asyncio.create_task(shell(tmp_path).execute(execute("shell", {"command": command})))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    assert await all_gone("974")
