@@ -1,19 +1,55 @@
-"""What ASGI has no word for: cutting a connection, and not waiting for ever for a request to begin."""
+"""What ASGI has no word for: cutting a connection, writing the same bytes to a thousand of them, and not waiting for
+ever for a request to begin. Leans on the inside of uvicorn's HTTP protocol, which the SSE tests hold it to."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.http import Scope
 
-_EXTENSION: Final = "treadle.transport"
+_EXTENSION: Final = "treadle.connection"
 
 
-class CuttableProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol, whose requests know their transport, and whose clients must say what they want: a
+class Connection:
+    """The connection under a response that has begun (chunked)."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    async def write(self, chunk: bytes) -> None:
+        """Writes an encoded chunk (see Chunks), once the peer has taken enough of what was written before."""
+        cycle = self._cycle
+        if cycle.flow.write_paused:
+            await cycle.flow.drain()
+        if not cycle.disconnected:
+            cycle.transport.write(chunk)
+
+    def abort(self) -> None:
+        """Drops the connection and what is still buffered for it."""
+        self._cycle.transport.abort()
+
+
+class Chunks:
+    """Bodies as HTTP chunks. The newest is kept: what is one object for many readers is encoded once for them."""
+
+    def __init__(self) -> None:
+        self._body = b""
+        self._chunk = b""
+
+    def encode(self, body: bytes) -> bytes:
+        """The chunk that carries the (non-empty) body."""
+        if body is not self._body:
+            self._body, self._chunk = body, b"%x\r\n%b\r\n" % (len(body), body)
+        return self._chunk
+
+
+class ConnectionProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol, whose requests know their connection, and whose clients must say what they want: a
     connection without a whole request head is closed after `head_seconds`."""
 
     head_seconds = 15.0
@@ -30,17 +66,17 @@ class CuttableProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """The first byte of a request: adds the transport to its scope."""
+        """The first byte of a request."""
         super().on_message_begin()
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_seconds, self.transport.close)
-        scope: Any = self.scope
-        scope["extensions"] = {_EXTENSION: self.transport}
 
     def on_headers_complete(self) -> None:
-        """The head is whole; the body has a deadline of its own (gateway.http.read_body)."""
+        """The head is whole: its scope gets the connection. The body has a deadline of its own (gateway.http)."""
         self._stop_timer()
         super().on_headers_complete()
+        scope: Any = self.scope
+        scope["extensions"] = {_EXTENSION: Connection(self.cycle)}
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
@@ -48,13 +84,12 @@ class CuttableProtocol(HttpToolsProtocol):
             self._head_timer = None
 
 
-def abort(scope: Scope) -> None:
-    """Drops the connection and what is still buffered for it; nothing where the server is not ours."""
-    transport = scope.get("extensions", {}).get(_EXTENSION)
-    if transport is not None:
-        transport.abort()
+def connection_of(scope: Scope) -> Connection:
+    """The connection of a request that our own server took."""
+    connection: Connection = scope["extensions"][_EXTENSION]
+    return connection
 
 
-def protocol(head_seconds: float) -> type[CuttableProtocol]:
+def protocol(head_seconds: float) -> type[ConnectionProtocol]:
     """The protocol with its limit set; uvicorn takes a class."""
-    return type("Protocol", (CuttableProtocol,), {"head_seconds": head_seconds})
+    return type("Protocol", (ConnectionProtocol,), {"head_seconds": head_seconds})

@@ -1,6 +1,6 @@
 """One SSE stream to one reader: headers, frames as they come, comments when nothing does, and a clean end.
 
-Written straight on ASGI: what is due is joined once for all readers that are level, and written in one go.
+What is due is joined and encoded once for all readers that are level, and written straight to the connection.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from google.protobuf import message_factory
 from gateway.http import Receive, Scope, Send, header
 from gateway.limits import Limits
 from gateway.metrics import STREAMS_CLOSED, STREAMS_OPEN
-from gateway.sse.connection import abort
+from gateway.sse.connection import Chunks, Connection, connection_of
 from gateway.sse.streams import Streams, Watch, scope_of
 from gateway.transcode.http_rules import Route, RuleFault
 from gateway.transcode.query import read_query
@@ -46,6 +46,7 @@ class StreamEndpoint:
         self._streams = streams
         self._limits = limits
         self._accept_seconds = accept_seconds
+        self._chunks = Chunks()
         self._hello = b"retry: %d\n\n" % retry_milliseconds
 
     async def serve(
@@ -58,7 +59,7 @@ class StreamEndpoint:
                 await self._streams.accepted(watch, self._accept_seconds)
                 STREAMS_OPEN.inc()
                 try:
-                    await _Stream(scope, send, reader).run(receive, self._hello)
+                    await _Stream(connection_of(scope), send, reader, self._chunks).run(receive, self._hello)
                 finally:
                     STREAMS_OPEN.dec()
 
@@ -78,10 +79,11 @@ class StreamEndpoint:
 class _Stream:
     """A writer that follows the hub, beside a watch on the connection; whichever ends first ends both."""
 
-    def __init__(self, scope: Scope, send: Send, reader: Reader) -> None:
-        self._scope = scope
+    def __init__(self, connection: Connection, send: Send, reader: Reader, chunks: Chunks) -> None:
+        self._connection = connection
         self._send = send
         self._reader = reader
+        self._chunks = chunks
         self._reason = "client"
 
     async def run(self, receive: Receive, hello: bytes) -> None:
@@ -97,11 +99,12 @@ class _Stream:
             await asyncio.gather(writer, return_exceptions=True)
             STREAMS_CLOSED.labels(self._reason).inc()
 
-    async def _write(self, chunk: bytes) -> None:
+    async def _write(self, body: bytes) -> None:
+        write, wire, encode = self._connection.write, self._reader.wire, self._chunks.encode
         try:
             while True:
-                await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
-                chunk = await self._reader.wire() or _PING
+                await write(encode(body))
+                body = await wire() or _PING
         except StreamClosed as closed:
             self._reason = closed.reason
         except grpc.RpcError:
@@ -117,4 +120,4 @@ class _Stream:
         it any more, so the connection is cut. It comes back with its last id."""
         self._reason = reason
         writer.cancel()
-        abort(self._scope)
+        self._connection.abort()
