@@ -112,7 +112,6 @@ class Database:
             min_size=min_size,
             max_size=max_size,
             init=_prepare_connection,
-            reset=_leave_as_it_is,
             reset=_nothing_to_reset,
             timeout=10,
             max_inactive_connection_lifetime=60,
@@ -181,10 +180,6 @@ class _Translated:
 async def _nothing_to_reset(_: object) -> None:
     """asyncpg has rolled back by now. Its default also unlistens, unlocks and resets settings, which nobody here
     changes: a round trip after every transaction."""
-
-
-async def _leave_as_it_is(_: asyncpg.Connection[Row]) -> None:
-    """Nothing here changes a session's state, so the pool's RESET, one round trip a transaction, is saved."""
 
 
 async def _prepare_connection(raw: asyncpg.Connection[Row]) -> None:
