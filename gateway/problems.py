@@ -11,7 +11,8 @@ import orjson
 
 from gateway.refusals import HttpRefusal
 from services.kernel import errors
-from services.kernel.grpc_errors import encodable, refusal_from
+from services.kernel.grpc_errors import refusal_from
+from services.kernel.text import encodable
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:treadle:problem:"

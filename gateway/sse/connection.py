@@ -21,13 +21,21 @@ class Connection:
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
 
+    @property
+    def ready(self) -> bool:
+        """Whether the peer is there, and has taken enough of what was written before."""
+        return not self._cycle.flow.write_paused and not self._cycle.disconnected
+
+    def write_now(self, chunk: bytes) -> None:
+        """Writes an encoded chunk (see Chunks); only while `ready`."""
+        self._cycle.transport.write(chunk)
+
     async def write(self, chunk: bytes) -> None:
-        """Writes an encoded chunk (see Chunks), once the peer has taken enough of what was written before."""
-        cycle = self._cycle
-        if cycle.flow.write_paused:
-            await cycle.flow.drain()
-        if not cycle.disconnected:
-            cycle.transport.write(chunk)
+        """Writes an encoded chunk as soon as the peer is ready for it; nothing when it has gone."""
+        if self._cycle.flow.write_paused:
+            await self._cycle.flow.drain()
+        if not self._cycle.disconnected:
+            self._cycle.transport.write(chunk)
 
     def abort(self) -> None:
         """Drops the connection and what is still buffered for it."""

@@ -90,6 +90,7 @@ class _Stream:
         """Until the connection is gone; a reader that leaves is not a cancel of anything."""
         await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         writer = asyncio.create_task(self._write(hello))
+        self._reader.on_news = self._pass_on
         self._reader.on_cut = lambda reason: self._cut(writer, reason)
         try:
             while (await receive())["type"] != "http.disconnect":
@@ -114,6 +115,15 @@ class _Stream:
             _log.exception("sse.failed")
         last = b": closed %b\n\n" % self._reason.encode("ascii", "replace")
         await self._send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _pass_on(self) -> bool:
+        """Called by the hub while the writer waits: what is new goes straight out, and the writer sleeps on."""
+        if not self._connection.ready:
+            return False
+        news = self._reader.take()
+        if news:
+            self._connection.write_now(self._chunks.encode(news))
+        return self._reader.level
 
     def _cut(self, writer: asyncio.Task[None], reason: str) -> None:
         """The hub lets the reader go while a write is under way that the peer does not take: nothing can be told to

@@ -7,7 +7,7 @@ import math
 from typing import Any, Final, NoReturn
 
 from services.kernel.errors import Invalid
-from services.kernel.grpc_errors import encodable
+from services.kernel.text import encodable
 
 DEPTH_MOST: Final = 24
 """Levels of objects and arrays, the body itself being the first."""

@@ -193,11 +193,15 @@ class Hub:
 
     def _wake_all(self) -> None:
         waiting, self._waiting = self._waiting, set()
-        end = self.ring.end
+        end, now = self.ring.end, asyncio.get_running_loop().time()
         for reader in waiting:
             # It had everything until now: a burst, however long, does not make it slow.
             reader.joined_at = end
-            reader.wake()
+            if reader.on_news is not None and reader.slot >= 0 and reader.on_news():
+                reader.waits_since = now
+                self._waiting.add(reader)
+            else:
+                reader.wake()
 
     def _cut_slow(self) -> None:
         """A reader may be far behind with what was stored before it came (it reads the log, should the ring overtake

@@ -53,6 +53,9 @@ class Reader:
 
     def __init__(self, hub: Hub, cursor: str) -> None:
         self.on_cut: Callable[[str], None] | None = None
+        self.on_news: Callable[[], bool] | None = None
+        """May be set: called while `wire` waits and there is news; it may `take` it. True: all is taken, wait on (no
+        task is woken, which is most of what a reader costs). False: `wire` returns."""
         self.cursor = cursor
         """The cursor of what this reader was given."""
         self.slot = -1
@@ -76,6 +79,15 @@ class Reader:
                 return self._hub.ring.wire(start, end)
             case frames:
                 return b"".join(map(self._hub.encode, frames))
+
+    def take(self, most_bytes: int = 256 * 1024) -> bytes:
+        """What `wire` would give at once; b"" where it would wait, read the log, or raise."""
+        ring = self._hub.ring
+        if self._closed is not None or not ring.first <= self.slot < ring.end:
+            return b""
+        start, self.slot = self.slot, ring.fit(self.slot, most_bytes)
+        self.cursor = ring.id_at(self.slot - 1)
+        return ring.wire(start, self.slot)
 
     async def frames(self, most_bytes: int = 64 * 1024) -> list[Frame]:
         """The next frames; [] after a silence of the hub's `idle` seconds, and once when the reader has come to the

@@ -45,6 +45,7 @@ def render() -> str:
             constant("FEED_EVENTS", "FeedEventName", oneof_names(session_event_pb2.FeedEvent.DESCRIPTOR)),
             constant("THREAD_STATES", "ThreadState", enum_names(thread.enum_types_by_name["State"])),
             constant("CARD_KINDS", "CardKind", enum_names(thread.enum_types_by_name["CardKind"])),
+            constant("RELATIONSHIPS", "Relationship", enum_names(thread.enum_types_by_name["Relationship"])),
             constant("DISPLAY_MODES", "DisplayMode", enum_names(thread.enum_types_by_name["DisplayMode"])),
             constant("ACTOR_KINDS", "ActorKind", enum_names(thread_event_pb2.Actor.Kind.DESCRIPTOR)),
         )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { offered, plain, snooze, withFeedback, withOverrides, withText } from "./decisions";
+import { closing, offered, plain, snooze, withFeedback, withOverrides, withText } from "./decisions";
 import type { Action, Thread } from "./types";
 
 const ACTION: Action = { id: "act-1", proposal_id: "prp_1", proposal_digest: "ab12", name: "file_append" };
@@ -30,7 +30,21 @@ describe("what is offered", () => {
   it("is no approval without a proposal", () => {
     expect(offered(thread("awaiting_confirmation"))).toContain("accept");
     const without = offered(thread("awaiting_confirmation", []));
-    expect(without).toEqual(["redirect_action", "dismiss", "later"]);
+    expect(without).toEqual(["redirect_action", "dismiss", "later", "rename", "hand_off"]);
+  });
+
+  it("is a clean-up only where an adapter knows the source", () => {
+    expect(offered(thread("awaiting_review"))).not.toContain("cleanup");
+    expect(offered({ ...thread("awaiting_review"), can_clean_up: true })).toContain("cleanup");
+    expect(offered(thread("done_cleanup_unsuccessful")).slice(0, 2)).toEqual([
+      "retry_cleanup",
+      "accept_cleanup_failure",
+    ]);
+  });
+
+  it("is nothing about an action that another thread owns", () => {
+    const umbrella = thread("awaiting_confirmation", [{ ...ACTION, host_thread_id: "thr_2" }]);
+    expect(offered(umbrella)).not.toContain("accept");
   });
 });
 
@@ -56,5 +70,14 @@ describe("what is sent", () => {
       text: "that one",
     });
     expect(snooze(4, "k").body).toEqual({ hours: 4 });
+  });
+
+  it("closes a family as it was previewed, or together with what is executing", () => {
+    expect(closing(false, "9", "k")).toEqual({ verb: "dismiss", body: { etag: "9" }, key: "k" });
+    expect(closing(true, undefined, "k")).toEqual({
+      verb: "force_close",
+      body: { cancel_executing: true },
+      key: "k",
+    });
   });
 });

@@ -4,7 +4,21 @@ import type { ThreadState } from "../gen/events";
 import type { Action, JsonObject, Thread } from "./types";
 
 export type Verb =
-  "accept" | "edit" | "provide" | "redirect" | "redirect_action" | "reject" | "dismiss" | "later";
+  | "accept"
+  | "accept_review"
+  | "edit"
+  | "provide"
+  | "redirect"
+  | "redirect_action"
+  | "reject"
+  | "dismiss"
+  | "force_close"
+  | "later"
+  | "hand_off"
+  | "rename"
+  | "cleanup"
+  | "retry_cleanup"
+  | "accept_cleanup_failure";
 
 export interface Intention {
   verb: Verb;
@@ -13,8 +27,10 @@ export interface Intention {
   key: string;
 }
 
-const OPEN: readonly Verb[] = ["dismiss", "later"];
-const GUESS: readonly Verb[] = ["accept", "edit", "redirect", ...OPEN];
+const OPEN: readonly Verb[] = ["dismiss", "later", "rename"];
+/** A person's turn: it may also be given away, or its source cleaned up where an adapter knows it. */
+const WAIT: readonly Verb[] = [...OPEN, "hand_off", "cleanup"];
+const GUESS: readonly Verb[] = ["accept", "edit", "redirect", ...WAIT];
 
 const OFFERED: Record<ThreadState, readonly Verb[]> = {
   proposed: OPEN,
@@ -24,30 +40,30 @@ const OFFERED: Record<ThreadState, readonly Verb[]> = {
   inferring_action: OPEN,
   awaiting_intent_confirmation: GUESS,
   awaiting_context_confirmation: GUESS,
-  awaiting_confirmation: ["accept", "edit", "redirect_action", "reject", ...OPEN],
-  awaiting_intent_clarification: ["provide", ...OPEN],
-  awaiting_context_clarification: ["provide", ...OPEN],
-  awaiting_action_clarification: ["provide", ...OPEN],
-  awaiting_review: ["accept", "redirect", ...OPEN],
-  awaiting_redirect: ["redirect_action", ...OPEN],
-  done_cleanup_unsuccessful: OPEN,
+  awaiting_confirmation: ["accept", "edit", "redirect_action", "reject", ...WAIT],
+  awaiting_intent_clarification: ["provide", ...WAIT],
+  awaiting_context_clarification: ["provide", ...WAIT],
+  awaiting_action_clarification: ["provide", ...WAIT],
+  awaiting_review: ["accept_review", "redirect", ...WAIT],
+  awaiting_redirect: ["redirect_action", ...WAIT],
+  done_cleanup_unsuccessful: ["retry_cleanup", "accept_cleanup_failure", ...OPEN, "hand_off"],
   executing: [],
   cleaning_up: OPEN,
-  monitoring: OPEN,
+  monitoring: [...OPEN, "hand_off"],
   done: [],
   dismissed: [],
   handed_off: [],
   done_cleanup_successful: [],
 };
 
-/** The proposal that stands, if one does. */
+/** The thread's own proposal that stands, if one does. What is hoisted onto its card is decided at its host. */
 export function proposalOf(thread: Thread): Action | undefined {
-  return thread.actions?.[0];
+  return thread.actions?.find((action) => !action.host_thread_id);
 }
 
 /** The verbs to offer: without a proposal there is nothing to approve, edit or reject (§0.8). */
 export function offered(thread: Thread): readonly Verb[] {
-  const verbs = OFFERED[thread.state];
+  const verbs = OFFERED[thread.state].filter((verb) => verb !== "cleanup" || thread.can_clean_up === true);
   if (thread.state !== "awaiting_confirmation" || proposalOf(thread)) return verbs;
   return verbs.filter((verb) => verb !== "accept" && verb !== "edit" && verb !== "reject");
 }
@@ -61,6 +77,31 @@ function citation(thread: Thread): Record<string, unknown> {
 /** accept and the verbs whose only content is the citation. */
 export function plain(thread: Thread, verb: "accept" | "reject" | "dismiss", key: string): Intention {
   return { verb, body: citation(thread), key };
+}
+
+/** Verbs that say everything by their name; the etag ties them to what was on screen. */
+export function bare(
+  thread: Thread,
+  verb: "accept_review" | "cleanup" | "retry_cleanup" | "accept_cleanup_failure",
+  key: string,
+): Intention {
+  return { verb, body: { etag: thread.etag }, key };
+}
+
+/** Ends an umbrella and what is open below it, exactly as previewed (`etag`), or conflicts. */
+export function closing(cancelExecuting: boolean, etag: string | undefined, key: string): Intention {
+  const cited = etag ? { etag } : {};
+  return cancelExecuting
+    ? { verb: "force_close", body: { cancel_executing: true, ...cited }, key }
+    : { verb: "dismiss", body: cited, key };
+}
+
+export function handOff(to: string, note: string, key: string): Intention {
+  return { verb: "hand_off", body: { to: to.trim(), note: note.trim() }, key };
+}
+
+export function rename(title: string, key: string): Intention {
+  return { verb: "rename", body: { title: title.trim() }, key };
 }
 
 export function withFeedback(

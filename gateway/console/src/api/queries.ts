@@ -20,6 +20,9 @@ export const keys = {
   inbox: ["inbox"] as const,
   threads: ["threads"] as const,
   thread: (id: string) => ["thread", id] as const,
+  groups: (id: string) => ["thread", id, "groups"] as const,
+  /** Stands for every umbrella of the family that is on the page (live/stale.ts); no query has this key. */
+  family: (root: string) => ["family", root] as const,
 };
 
 const inboxOptions = infiniteQueryOptions({
@@ -33,10 +36,12 @@ export function useInbox() {
   return useInfiniteQuery(inboxOptions);
 }
 
-export function useThreads(states: readonly ThreadState[], enabled: boolean) {
-  const filter = states.map((state) => `&state=${state}`).join("");
+/** All threads, or with `words` those of any level that hold them. */
+export function useThreads(states: readonly ThreadState[], words: string, enabled: boolean) {
+  const search = words === "" ? "" : `&q=${encodeURIComponent(words)}`;
+  const filter = states.map((state) => `&state=${state}`).join("") + search;
   return useInfiniteQuery({
-    queryKey: [...keys.threads, ...states],
+    queryKey: [...keys.threads, filter],
     queryFn: ({ pageParam, signal }) =>
       request<ThreadPage>(`/api/threads?${pageQuery(pageParam)}${filter}`, { signal }),
     initialPageParam: "",

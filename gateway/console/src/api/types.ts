@@ -1,6 +1,6 @@
 // The resources of /api as the console reads them (protos/treadle/threads/v1). ProtoJSON leaves out what is empty:
 // every optional here may be absent, and the readers below the API do not guess.
-import type { ActorKind, CardKind, DisplayMode, ThreadState } from "../gen/events";
+import type { ActorKind, CardKind, DisplayMode, Relationship, ThreadState } from "../gen/events";
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
@@ -21,6 +21,12 @@ export interface Action {
   risk_amplifier?: boolean;
   confidence?: number;
   model_used?: string;
+  /** Hoisted actions only: the thread that owns the proposal. Decisions go there. */
+  host_thread_id?: string;
+  host_title?: string;
+  host_state?: ThreadState;
+  state?: string;
+  settled?: boolean;
 }
 
 export interface ContextItem {
@@ -52,6 +58,16 @@ export interface Thread {
   actions?: Action[];
   risk_highlight?: string;
   sub_thread_count?: number;
+  sub_thread_state_counts?: Partial<Record<ThreadState, number>>;
+  open_children?: number;
+  parent_relationship?: Relationship;
+  /** Ids of the ancestors, root first. */
+  path?: string[];
+  /** Position among its siblings, in spawn order. */
+  ordinal?: number;
+  /** How many open threads cannot end before this one is decided. */
+  waiting_behind?: number;
+  can_clean_up?: boolean;
   resurface_at?: string;
   question?: string;
   failure_context?: { code?: string; action?: string; failure_time?: string };
@@ -94,4 +110,58 @@ export interface Decision {
   prev_state: ThreadState;
   next_state: ThreadState;
   resurface_at?: string;
+}
+
+export interface ActionParameter {
+  name: string;
+  type?: string;
+  description?: string;
+  required?: boolean;
+}
+
+export interface ActionOption {
+  capability_name: string;
+  label?: string;
+  description?: string;
+  cardinality?: string;
+  default_params?: JsonObject;
+  parameters?: ActionParameter[];
+}
+
+export interface GroupPage {
+  umbrella_id: string;
+  source?: string;
+  groups?: Thread[];
+  action_options?: ActionOption[];
+  next_page_token?: string;
+}
+
+export interface Preview {
+  events?: { thread_id: string; kind: string; to_state?: ThreadState; trigger?: string }[];
+  jobs?: string[];
+  etag?: string;
+}
+
+/** What happened to one thread of a batch. */
+export interface ItemOutcome {
+  thread_id: string;
+  ok?: boolean;
+  code?: string;
+  message?: string;
+  state?: ThreadState;
+}
+
+/** A thread and the proposal that was looked at. */
+export interface CitedProposal {
+  thread_id: string;
+  proposal_id?: string;
+  proposal_digest?: string;
+  decision?: "approve" | "reject" | "dismiss";
+}
+
+/** The answer of approve_all. */
+export interface Outcomes {
+  approved?: string[];
+  failed?: ItemOutcome[];
+  skipped_terminal?: string[];
 }

@@ -18,7 +18,8 @@ export interface Deciding {
   decision: Decision | undefined;
 }
 
-export function useDecide(id: string): Deciding {
+/** `umbrella`: the thread on whose card the decision is made, where it is another one. */
+export function useDecide(id: string, umbrella?: string): Deciding {
   const client = useQueryClient();
   const mutation = useMutation<Decision, Error, Intention>({
     mutationFn: ({ verb, body, key }) =>
@@ -31,6 +32,7 @@ export function useDecide(id: string): Deciding {
         client.invalidateQueries({ queryKey: keys.thread(id) }),
         client.invalidateQueries({ queryKey: keys.inbox }),
         client.invalidateQueries({ queryKey: keys.threads }),
+        umbrella === undefined ? undefined : client.invalidateQueries({ queryKey: keys.thread(umbrella) }),
       ]),
   });
   return {

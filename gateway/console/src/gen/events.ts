@@ -55,6 +55,13 @@ export const CARD_KINDS = [
 ] as const;
 export type CardKind = (typeof CARD_KINDS)[number];
 
+export const RELATIONSHIPS = [
+  "decompose",
+  "group",
+  "singular",
+] as const;
+export type Relationship = (typeof RELATIONSHIPS)[number];
+
 export const DISPLAY_MODES = [
   "actionable",
   "mid_process",

@@ -1,4 +1,4 @@
-// Keyboard layers: a mounted component binds keys, the newest layer wins, an open dialog silences all of them.
+// Keyboard layers: a mounted component binds keys, the newest layer wins, an open dialog or menu silences all of them.
 import { useEffect, useRef } from "react";
 import { meaning, resolve, type Bindings, type Focus } from "./keys";
 
@@ -16,7 +16,7 @@ function focusOf(target: EventTarget | null): Focus {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  if (document.querySelector("dialog[open]")) return;
+  if (document.querySelector("dialog[open], :popover-open")) return;
   const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = event;
   const target = focusOf(event.target);
   const stroke = { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented, target };

@@ -4,6 +4,7 @@ import { createContext, useContext, useEffect, useState, type ReactNode } from "
 import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
 import { keepPlace, lastPlace } from "./place";
+import { invalidate } from "./stale";
 import { touched } from "./touched";
 
 const AWAY_MS = 60_000;
@@ -21,12 +22,12 @@ export function Live({ children }: { children: ReactNode }) {
     let place = "";
     const batch = new Batch((stale) => {
       if (place !== "") keepPlace(place);
-      if (stale === "all") void client.invalidateQueries();
-      else for (const queryKey of stale) void client.invalidateQueries({ queryKey });
+      invalidate(client, stale);
     });
     const close = openFeed("/api/stream", lastPlace(), {
       onStatus: setStatus,
       onFresh: () => {
+        batch.catchUp();
         batch.add("all");
       },
       onEvent: (name, data, cursor) => {

@@ -25,6 +25,23 @@ describe("Batch", () => {
     expect(rounds.length).toBeLessThanOrEqual(6);
   });
 
+  it("waits for the end of what is told anew, then is as quick as ever", () => {
+    const rounds: (Key[] | "all")[] = [];
+    const batch = new Batch((keys) => rounds.push(keys), Date.now);
+    batch.catchUp();
+    for (let index = 0; index < 1_000; index += 1) {
+      batch.add([["inbox"]]);
+      vi.advanceTimersByTime(10);
+    }
+    expect(rounds).toHaveLength(3);
+    vi.advanceTimersByTime(200);
+    expect(rounds).toHaveLength(4);
+    vi.advanceTimersByTime(1_000);
+    batch.add([["inbox"]]);
+    vi.advanceTimersByTime(25);
+    expect(rounds).toHaveLength(5);
+  });
+
   it("forgets single keys when all is stale, and says nothing after closing", () => {
     const rounds: (Key[] | "all")[] = [];
     const batch = new Batch((keys) => rounds.push(keys), Date.now);
@@ -39,12 +56,12 @@ describe("Batch", () => {
 });
 
 describe("touched", () => {
-  it("is the thread, its root and the lists", () => {
+  it("is the thread, the umbrellas of its family and the lists", () => {
     expect(touched('{"thread_id":"thr_b","root_id":"thr_a","seq":"4"}')).toEqual([
       ["thread", "thr_b"],
       ["inbox"],
       ["threads"],
-      ["thread", "thr_a"],
+      ["family", "thr_a"],
     ]);
     expect(touched('{"thread_id":"thr_a","root_id":"thr_a"}')).toHaveLength(3);
   });

@@ -14,7 +14,7 @@ export function touched(data: string): Key[] | "all" {
   const event = read(data);
   if (!event) return "all";
   const touchedKeys: Key[] = [keys.thread(event.thread_id), keys.inbox, keys.threads];
-  if (event.root_id && event.root_id !== event.thread_id) touchedKeys.push(keys.thread(event.root_id));
+  if (event.root_id && event.root_id !== event.thread_id) touchedKeys.push(keys.family(event.root_id));
   return touchedKeys;
 }
 

@@ -22,11 +22,41 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
       ["x", "Reject the action"],
       ["d", "Dismiss the thread (asks first)"],
       ["s", "Snooze"],
+      ["h", "Hand off to somebody"],
+      ["t", "Rename"],
+      ["c", "Clean up the source"],
+    ],
+  ],
+  [
+    "Several in the list",
+    [
+      ["Space", "Select the row, or leave it out"],
+      ["Esc", "Select none"],
+    ],
+  ],
+  [
+    "Actions on an umbrella's card",
+    [
+      ["J K", "Next, previous action"],
+      ["Enter", "Open its thread"],
+      ["a r d", "Approve, redirect, dismiss that one"],
+    ],
+  ],
+  [
+    "Groups of items",
+    [
+      ["J K", "Next, previous item"],
+      ["← →", "Group before, after"],
+      ["x", "Select (also Ctrl or Shift + click)"],
+      ["m", "Move what is selected"],
+      ["a", "Approve all groups"],
+      ["Esc", "Select none"],
     ],
   ],
   [
     "Anywhere",
     [
+      ["/", "Search"],
       ["n", "New thread"],
       ["?", "This card"],
     ],

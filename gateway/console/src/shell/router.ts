@@ -7,6 +7,8 @@ export interface Route {
   view: "inbox" | "all";
   /** Value of the state filter in view "all"; "" = any. */
   filter: string;
+  /** Words that are searched for in view "all"; "" = none. */
+  words: string;
 }
 
 const listeners = new Set<() => void>();
@@ -31,6 +33,7 @@ export function parse(url: string): Route {
     threadId: match?.[1] === undefined ? undefined : decoded(match[1]),
     view: searchParams.get("view") === "all" ? "all" : "inbox",
     filter: searchParams.get("state") ?? "",
+    words: searchParams.get("q") ?? "",
   };
 }
 
@@ -42,11 +45,12 @@ function decoded(segment: string): string {
   }
 }
 
-export function href({ threadId, view, filter }: Route): string {
+export function href({ threadId, view, filter, words }: Route): string {
   const path = threadId === undefined ? "/" : `/threads/${encodeURIComponent(threadId)}`;
   const query = new URLSearchParams();
   if (view === "all") query.set("view", "all");
   if (view === "all" && filter !== "") query.set("state", filter);
+  if (view === "all" && words !== "") query.set("q", words);
   const text = query.toString();
   return text === "" ? path : `${path}?${text}`;
 }
@@ -56,6 +60,11 @@ export function navigate(route: Route, options: { replace?: boolean } = {}): voi
   if (options.replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
   notify();
+}
+
+/** Opens a thread over the list that is shown. */
+export function openThread(threadId: string): void {
+  navigate({ ...parse(current()), threadId });
 }
 
 function current(): string {

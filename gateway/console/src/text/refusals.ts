@@ -16,13 +16,20 @@ export interface Refusal {
 
 const TRIED: Record<Verb, string> = {
   accept: "approval",
+  accept_review: "acceptance",
   edit: "edit",
   provide: "answer",
   redirect: "redirect",
   redirect_action: "redirect",
   reject: "rejection",
   dismiss: "dismissal",
+  force_close: "closing",
   later: "snooze",
+  hand_off: "hand-off",
+  rename: "new title",
+  cleanup: "clean-up",
+  retry_cleanup: "clean-up",
+  accept_cleanup_failure: "acceptance",
 };
 
 /** Past tense of a decision as the ledger names it (design/threads.md §0.3). */

@@ -1,12 +1,21 @@
 // The buttons of the offered verbs, each with its key. Decides nothing: it tells its owner what was pressed.
 import type { Verb } from "../api/decisions";
 import type { ThreadState } from "../gen/events";
-import { Button } from "../ui/Button";
+import { Button, LOOKS } from "../ui/Button";
+import { Menu, type Choice } from "../ui/Menu";
 
 const YES: Partial<Record<ThreadState, string>> = {
   awaiting_confirmation: "Approve",
   awaiting_review: "Accept result",
+  done_cleanup_unsuccessful: "Clean up again",
 };
+
+/** What is done now and then: behind one button, but with keys of their own. */
+const MORE: readonly (readonly [verb: Verb, label: string, key: string])[] = [
+  ["hand_off", "Hand off…", "h"],
+  ["rename", "Rename…", "t"],
+  ["cleanup", "Clean up the source", "c"],
+];
 
 interface Props {
   state: ThreadState;
@@ -19,6 +28,15 @@ interface Props {
 export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) {
   const has = (verb: Verb): boolean => verbs.includes(verb);
   const busy = pending !== undefined;
+  const yes = (["accept", "accept_review", "retry_cleanup"] as const).find(has);
+  const more = MORE.filter(([verb]) => has(verb)).map(([verb, label, hint]): Choice => ({
+    id: verb,
+    label,
+    hint,
+    onPick: () => {
+      onPress(verb);
+    },
+  }));
   const redirect = has("redirect_action") ? "redirect_action" : has("redirect") ? "redirect" : undefined;
   return (
     <div
@@ -26,17 +44,27 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
       aria-label="Decide"
       className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-3 lg:sticky lg:bottom-0 lg:-mx-5 lg:-mb-5 lg:rounded-b-xl lg:border-t lg:border-line lg:bg-raised lg:px-5 lg:py-4"
     >
-      {has("accept") ? (
+      {yes ? (
         <Button
           look="primary"
           className="max-sm:col-span-3"
           hint="a"
           disabled={busy || !settled}
           onClick={() => {
-            onPress("accept");
+            onPress(yes);
           }}
         >
-          {pending === "accept" ? "Sending…" : (YES[state] ?? "Confirm")}
+          {pending === yes ? "Sending…" : (YES[state] ?? "Confirm")}
+        </Button>
+      ) : null}
+      {has("accept_cleanup_failure") ? (
+        <Button
+          disabled={busy}
+          onClick={() => {
+            onPress("accept_cleanup_failure");
+          }}
+        >
+          Leave it as it is
         </Button>
       ) : null}
       {has("edit") ? (
@@ -52,8 +80,8 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
       ) : null}
       {redirect ? (
         <Button
-          look={has("accept") ? "plain" : "primary"}
-          className={has("accept") ? "" : "max-sm:col-span-3"}
+          look={yes ? "plain" : "primary"}
+          className={yes ? "" : "max-sm:col-span-3"}
           hint="r"
           disabled={busy}
           onClick={() => {
@@ -98,6 +126,16 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
           >
             Dismiss
           </Button>
+        ) : null}
+        {more.length > 0 ? (
+          <Menu
+            label="More"
+            choices={more}
+            disabled={busy}
+            className={`inline-flex min-h-8 items-center rounded-md px-3 text-sm disabled:opacity-50 max-lg:min-h-10 ${LOOKS.bare}`}
+          >
+            More
+          </Menu>
         ) : null}
       </span>
     </div>

@@ -1,9 +1,11 @@
 // Where a person decides: what stands, its buttons and keys, the form that is open, and what became of the last try.
 import { useState } from "react";
-import { offered, plain, proposalOf, withText, type Intention, type Verb } from "../api/decisions";
+import { bare, offered, plain, proposalOf, withText, type Intention, type Verb } from "../api/decisions";
+import { hoistedOn } from "../api/hoisted";
 import { newKey } from "../api/http";
 import type { Thread } from "../api/types";
 import { useDecide } from "../api/useDecide";
+import { Hoisted } from "../family/Hoisted";
 import { useKeys } from "../keys/useKeys";
 import { wordsOf } from "../text/states";
 import { DecisionBar } from "./DecisionBar";
@@ -38,9 +40,22 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
   };
   const press = (verb: Verb): void => {
     if (!verbs.includes(verb) || deciding.pending) return;
-    if (verb === "provide") document.querySelector<HTMLElement>("[data-answer]")?.focus();
-    else if (verb !== "accept") setOpened({ verb, standing });
-    else if (settled) send(plain(thread, "accept", newKey()));
+    switch (verb) {
+      case "provide":
+        document.querySelector<HTMLElement>("[data-answer]")?.focus();
+        break;
+      case "accept":
+        if (settled) send(plain(thread, "accept", newKey()));
+        break;
+      case "accept_review":
+      case "cleanup":
+      case "retry_cleanup":
+      case "accept_cleanup_failure":
+        send(bare(thread, verb, newKey()));
+        break;
+      default:
+        setOpened({ verb, standing });
+    }
   };
   const presser = (...wanted: Verb[]): (() => void) | undefined => {
     const verb = wanted.find((candidate) => verbs.includes(candidate));
@@ -50,15 +65,19 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
     };
   };
   useKeys({
-    a: presser("accept"),
+    a: presser("accept", "accept_review", "retry_cleanup"),
     e: presser("edit"),
     r: presser("provide", "redirect_action", "redirect"),
     x: presser("reject"),
     d: presser("dismiss"),
     s: presser("later"),
+    h: presser("hand_off"),
+    t: presser("rename"),
+    c: presser("cleanup"),
     Escape: open ? close : undefined,
   });
 
+  const hoisted = hoistedOn(thread);
   const { tone, ask } = wordsOf(thread.state);
   const frame = tone === "wait" || tone === "warn" ? "border-line-strong shadow-sm" : "border-line";
   return (
@@ -69,6 +88,7 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
       </p>
       <div data-panel className={`flex flex-col gap-5 rounded-xl border bg-raised p-5 max-lg:p-4 ${frame}`}>
         <Standing thread={thread} editing={open === "edit"} />
+        {hoisted.length > 0 ? <Hoisted umbrella={thread} actions={hoisted} /> : null}
         {verbs.includes("provide") ? (
           <TextForm
             key={standing}

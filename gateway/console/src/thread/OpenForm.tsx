@@ -1,7 +1,9 @@
 // The form or dialog of one verb. Makes the intention out of what was entered; its owner sends it.
 import {
+  handOff,
   plain,
   proposalOf,
+  rename,
   snooze,
   withAction,
   withFeedback,
@@ -11,12 +13,23 @@ import {
 import type { Intention, Verb } from "../api/decisions";
 import { newKey } from "../api/http";
 import type { Thread } from "../api/types";
+import { CloseFamily } from "../family/CloseFamily";
 import { ConfirmEnd, Snooze } from "./Confirm";
 import { EditForm } from "./EditForm";
+import { HandOff, Rename } from "./Passing";
 import { TextForm } from "./TextForm";
 
 /** Verbs that ask for something before they are sent. `provide` asks too, but its form is always open. */
-export type FormVerb = Exclude<Verb, "accept" | "provide">;
+export type FormVerb = Exclude<
+  Verb,
+  | "accept"
+  | "accept_review"
+  | "provide"
+  | "force_close"
+  | "cleanup"
+  | "retry_cleanup"
+  | "accept_cleanup_failure"
+>;
 
 /** Whether the form takes the place of the buttons (a dialog stands over them). */
 export function takesOver(verb: FormVerb | undefined): boolean {
@@ -51,6 +64,38 @@ export function OpenForm({ thread, verb, pending, onSend, onClose }: Props) {
         />
       );
     case "dismiss":
+      if ((thread.open_children ?? 0) > 0) {
+        return <CloseFamily thread={thread} onSend={onSend} onClose={onClose} />;
+      }
+      return (
+        <ConfirmEnd
+          thread={thread}
+          verb="dismiss"
+          onYes={() => {
+            onSend(plain(thread, "dismiss", newKey()));
+          }}
+          onClose={onClose}
+        />
+      );
+    case "hand_off":
+      return (
+        <HandOff
+          onSend={(to, note) => {
+            onSend(handOff(to, note, newKey()));
+          }}
+          onClose={onClose}
+        />
+      );
+    case "rename":
+      return (
+        <Rename
+          title={thread.title}
+          onSend={(title) => {
+            onSend(rename(title, newKey()));
+          }}
+          onClose={onClose}
+        />
+      );
     case "reject":
       return (
         <ConfirmEnd

@@ -3,6 +3,9 @@ import { useEffect, useRef } from "react";
 import { Problem } from "../api/http";
 import { useThread } from "../api/queries";
 import type { Thread } from "../api/types";
+import { Breadcrumb } from "../family/Breadcrumb";
+import { SubThreads } from "../family/SubThreads";
+import { Board } from "../group/Board";
 import { visible } from "../text/visible";
 import { Ago } from "../ui/Ago";
 import { ReadError } from "../ui/Notice";
@@ -45,13 +48,16 @@ export function ThreadView({ id, focus }: Props) {
     }
     return <Skeleton lines={6} />;
   }
+  // A singular umbrella has no section of sub-threads: its card shows their actions.
+  const family = (thread.sub_thread_count ?? 0) > 0 ? (thread.parent_relationship ?? "decompose") : undefined;
   return (
     <article
       aria-labelledby="thread-title"
       data-thread={thread.id}
-      className="mx-auto flex w-full max-w-3xl flex-col gap-7 px-8 py-7 max-lg:gap-6 max-lg:px-4 max-lg:py-5"
+      className={`mx-auto flex w-full flex-col gap-7 px-8 py-7 max-lg:gap-6 max-lg:px-4 max-lg:py-5 ${family === "group" ? "max-w-6xl" : "max-w-3xl"}`}
     >
       <header className="flex flex-col gap-2">
+        <Breadcrumb thread={thread} />
         <Facts thread={thread} />
         <h1
           id="thread-title"
@@ -70,8 +76,10 @@ export function ThreadView({ id, focus }: Props) {
       {query.error ? (
         <ReadError error={query.error} what="The newest state" onRetry={() => void query.refetch()} />
       ) : null}
+      {family === "group" ? <Board umbrella={thread} /> : null}
       <DecisionPanel key={thread.id} thread={thread} />
-      <WaitsFor id={id} />
+      <WaitsFor thread={thread} />
+      {family === "decompose" ? <SubThreads thread={thread} /> : null}
       <Understanding thread={thread} />
       <History id={id} />
     </article>
@@ -93,7 +101,6 @@ function Facts({ thread }: { thread: Thread }) {
           snoozed, back <Ago time={thread.resurface_at} ahead />
         </span>
       ) : null}
-      {(thread.sub_thread_count ?? 0) > 0 ? <span>{thread.sub_thread_count} sub-threads</span> : null}
       <span className="select-all font-mono text-xs max-sm:hidden">{thread.id}</span>
     </div>
   );

@@ -1,5 +1,7 @@
 // Explain: what the thread waits for, since when, and what would move it.
+import { OpenChildren } from "../family/OpenChildren";
 import { useExplanation } from "../api/queries";
+import type { Thread } from "../api/types";
 import { Ago } from "../ui/Ago";
 
 const NAMES: Partial<Record<string, string>> = {
@@ -9,10 +11,13 @@ const NAMES: Partial<Record<string, string>> = {
   later: "snooze",
   hand_off: "hand off",
   accept_review: "accept result",
+  retry_cleanup: "clean up again",
+  accept_cleanup_failure: "leave it as it is",
+  cleanup: "clean up",
 };
 
-export function WaitsFor({ id }: { id: string }) {
-  const { data } = useExplanation(id);
+export function WaitsFor({ thread }: { thread: Thread }) {
+  const { data } = useExplanation(thread.id);
   if (!data?.summary) return null;
   const moves = [...new Set((data.moves ?? []).map((move) => NAMES[move] ?? move.replaceAll("_", " ")))];
   return (
@@ -36,6 +41,7 @@ export function WaitsFor({ id }: { id: string }) {
           </>
         ) : null}
       </p>
+      {thread.state === "monitoring" ? <OpenChildren thread={thread} /> : null}
       {moves.length > 0 ? <p className="mt-1 text-faint">What would move it: {moves.join(", ")}.</p> : null}
     </section>
   );

@@ -3,7 +3,7 @@ import type { ButtonHTMLAttributes } from "react";
 
 type Look = "primary" | "plain" | "danger" | "bare";
 
-const LOOKS: Record<Look, string> = {
+export const LOOKS: Record<Look, string> = {
   primary: "bg-indigo text-indigo-ink hover:opacity-90 font-medium",
   plain: "border border-line-strong bg-raised text-ink hover:bg-sunk",
   danger: "bg-madder text-paper hover:opacity-90 font-medium",
