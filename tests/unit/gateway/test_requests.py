@@ -164,7 +164,7 @@ async def test_a_loser_is_told_who_decided(gateway: Gateway) -> None:
 async def test_pub22_an_error_that_quotes_bad_input_is_safe(gateway: Gateway) -> None:
     gateway.script.answers["AcceptThread"] = Invalid("BAD", "quoted: \ud83d", field="x\udc00", text="é\ud83d")
     document = problem(await gateway.http.post("/api/threads/thr_1/accept"), 400, "BAD")
-    assert document["detail"] == "quoted: ?"
+    assert document["detail"] == "quoted: \N{REPLACEMENT CHARACTER}"
 
 
 async def test_a_bug_is_masked(gateway: Gateway) -> None:
