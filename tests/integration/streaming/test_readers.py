@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from contextlib import AsyncExitStack
 from typing import Any
 
 import grpc
@@ -33,35 +34,35 @@ async def gone(seconds: float = 15) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    ("cursor", "reset", "replayed"),
-    [
-        ("", None, range(1, 11)),
-        *((text, "malformed", range(1, 11)) for text in MALFORMED if text.isprintable()),
-        ("1-11", "ahead", range(1, 11)),
-        ("11", "ahead", range(1, 11)),
-        ("7-3", "generation", range(1, 11)),
-        ("1-4", None, range(5, 11)),
-        ("4", None, range(5, 11)),
-        ("1-10", None, range(0)),
-    ],
-)
-async def test_pub05_every_cursor_over_grpc(
-    streaming: Streaming, cursor: str, reset: str | None, replayed: range
-) -> None:
+CURSORS: list[tuple[str, str | None, range]] = [
+    ("", None, range(1, 11)),
+    *((text, "malformed", range(1, 11)) for text in MALFORMED),
+    ("1-11", "ahead", range(1, 11)),
+    ("11", "ahead", range(1, 11)),
+    ("7-3", "generation", range(1, 11)),
+    ("1-4", None, range(5, 11)),
+    ("4", None, range(5, 11)),
+    ("1-10", None, range(0)),
+]
+
+
+async def test_pub05_every_cursor_is_honoured_or_told_and_hears_the_news_once(streaming: Streaming) -> None:
     name = await streaming.session()
-    async with streaming.attached(name) as runner:
+    async with AsyncExitStack() as stack, streaming.attached(name) as runner:
         await runner.send(*(tool(n, f"c{n}") for n in range(1, 9)))
         await runner.stored(8)
-        async with streaming.listening(name, cursor) as reader:
+        heard = [await stack.enter_async_context(streaming.listening(name, cursor)) for cursor, _, _ in CURSORS]
+        for reader in heard:
             await reader.level()
-            await runner.send(tool(9, "c9"), tool(10, "c10"))
+        await runner.send(tool(9, "c9"), tool(10, "c10"))
+        for reader, (cursor, reset, replayed) in zip(heard, CURSORS, strict=True):
             await reader.until(lambda one: "1-12" in one.ids)
-            heard = list(reader.frames)
-    if reset is not None:
-        told = heard.pop(0)
-        assert (told.event, told.id, body(told)) == ("reset", "", {"reason": reset, "oldest_id": "1-1"})
-    assert [frame.id for frame in heard] == [f"1-{n}" for n in replayed] + ["1-11", "1-12"]
+            frames = list(reader.frames)
+            if reset is not None:
+                told = frames.pop(0)
+                assert (told.event, told.id) == ("reset", ""), cursor
+                assert body(told) == {"reason": reset, "oldest_id": "1-1"}, cursor
+            assert [frame.id for frame in frames] == [f"1-{n}" for n in replayed] + ["1-11", "1-12"], cursor
 
 
 async def test_pub15_any_text_comes_back_as_it_was_said(streaming: Streaming) -> None:
