@@ -1,5 +1,4 @@
-"""Cursors: `{generation}-{n}` as a reader sends them back. Decides what is well formed, not what is still
-there.
+"""Cursors: `{generation}-{n}` as a reader sends them back. Decides what is well formed, not what is still there.
 
 Digits are ASCII and bounded to 63 bits: int() alone accepts " 5 ", "+5", "1_0" and Arabic digits, and raises
 on 5,000 of them (PUB05).

@@ -1,5 +1,4 @@
-"""A reader of a hub: one integer into the shared ring, a future while it waits, and the reason it was closed
-for.
+"""A reader of a hub: one integer into the shared ring, a future while it waits, and why it was closed.
 
 A reader owns no copy of anything; what bounds it is how far it may fall behind (`ReaderLimits`).
 """

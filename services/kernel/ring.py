@@ -1,8 +1,6 @@
-"""The ring: the newest encoded events of one stream, bounded by count and bytes. Knows positions, not
-readers.
+"""The ring: the newest encoded events of one stream, bounded by count and bytes. Knows positions, not readers.
 
-Slots are counted from the ring's birth and never reused, so that a reader is one integer: the slot it has
-come to.
+Slots are counted from the ring's birth and never reused, so that a reader is one integer: the slot it has come to.
 """
 
 from __future__ import annotations
