@@ -1,6 +1,7 @@
 // Reads of /api as queries. Nothing here polls: freshness comes from the live feed (live/), which invalidates these keys.
 import {
   infiniteQueryOptions,
+  keepPreviousData,
   queryOptions,
   useInfiniteQuery,
   useMutation,
@@ -46,6 +47,8 @@ export function useThreads(states: readonly ThreadState[], words: string, enable
       request<ThreadPage>(`/api/threads?${pageQuery(pageParam)}${filter}`, { signal }),
     initialPageParam: "",
     getNextPageParam: (page: ThreadPage) => page.next_page_token || undefined,
+    // While one types, what was found before stays until there is something better.
+    placeholderData: keepPreviousData,
     enabled,
   });
 }

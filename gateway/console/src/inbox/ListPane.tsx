@@ -1,4 +1,5 @@
 // The left column: what waits for me, or all threads by state. Owns no selection: its owner says which row is current.
+import type { KeyboardEvent } from "react";
 import { useInbox, useThreads } from "../api/queries";
 import { THREAD_STATES } from "../gen/events";
 import { href, navigate, type Route } from "../shell/router";
@@ -6,15 +7,19 @@ import { plainName } from "../text/states";
 import { Button } from "../ui/Button";
 import { ReadError } from "../ui/Notice";
 import { Empty, Skeleton } from "../ui/Quiet";
+import { BatchBar, Decided } from "./BatchBar";
 import { GROUPS, statesOf } from "./filters";
 import { Row } from "./Row";
+import { Search } from "./Search";
+import { useBatch } from "./useBatch";
 
 export function useList(route: Route) {
   const inbox = useInbox();
-  const all = useThreads(statesOf(route.filter), route.view === "all");
+  const all = useThreads(statesOf(route.filter), route.words.trim(), route.view === "all");
   const query = route.view === "all" ? all : inbox;
   const threads = query.data?.pages.flatMap((page) => page.threads ?? []) ?? [];
-  return { query, threads, waiting: inbox.data?.pages[0]?.total_size ?? 0 };
+  const batch = useBatch(route.view === "inbox" ? threads : []);
+  return { query, threads, batch, waiting: inbox.data?.pages[0]?.total_size ?? 0 };
 }
 
 interface Props {
@@ -27,7 +32,13 @@ interface Props {
 }
 
 export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Props) {
-  const { query, threads, waiting } = list;
+  const { query, threads, waiting, batch } = list;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const id = event.target instanceof HTMLElement ? event.target.getAttribute("data-row") : null;
+    if (event.key !== " " || id === null || route.view !== "inbox") return;
+    event.preventDefault();
+    batch.toggle(id);
+  };
   return (
     <section aria-label={route.view === "all" ? "All threads" : "Inbox"}>
       <h2 className="sr-only">{route.view === "all" ? "All threads" : "Inbox"}</h2>
@@ -39,22 +50,44 @@ export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Pro
           <Tab route={route} view="all">
             All threads
           </Tab>
-          {route.view === "all" ? <StateFilter route={route} /> : null}
+          {route.view === "all" ? (
+            <StateFilter route={route} />
+          ) : threads.length > 0 ? (
+            <Button
+              look="bare"
+              className="-mr-3 ml-auto"
+              aria-pressed={batch.selecting}
+              onClick={batch.selecting ? batch.clear : batch.start}
+            >
+              {batch.selecting ? "Done selecting" : "Select"}
+            </Button>
+          ) : null}
         </nav>
+        <Search route={route} />
       </div>
       {query.error && !query.isFetchNextPageError ? (
         <div className="p-3">
           <ReadError error={query.error} what="The list" onRetry={() => void query.refetch()} />
         </div>
       ) : null}
+      <Decided batch={batch} />
       {query.isPending ? <Skeleton lines={6} /> : null}
-      <ul role="list">
+      <ul role="list" onKeyDown={onKeyDown}>
         {threads.map((thread) => (
           <Row
             key={thread.id}
             thread={thread}
             href={href({ ...route, threadId: thread.id })}
             current={thread.id === currentId}
+            selecting={batch.selecting}
+            chosen={batch.chosen.has(thread.id)}
+            {...(route.view === "inbox"
+              ? {
+                  onToggle: () => {
+                    batch.toggle(thread.id);
+                  },
+                }
+              : {})}
             onOpen={() => {
               onOpen(thread.id);
             }}
@@ -72,6 +105,7 @@ export function ListPane({ list, route, currentId, onOpen, onFocus, onNew }: Pro
           </Button>
         </div>
       ) : null}
+      <BatchBar batch={batch} />
     </section>
   );
 }
@@ -80,6 +114,7 @@ function Nothing({ route, onNew }: { route: Route; onNew: () => void }) {
   if (route.view === "inbox") {
     return <Empty title="Nothing waits for you">What needs a decision appears here by itself.</Empty>;
   }
+  if (route.words.trim() !== "") return <Empty title="No thread holds these words" />;
   if (route.filter !== "") return <Empty title="No threads in this state" />;
   return (
     <Empty title="No threads yet">
@@ -99,7 +134,7 @@ interface TabProps {
 }
 
 function Tab({ route, view, count = 0, children }: TabProps) {
-  const target: Route = { threadId: undefined, view, filter: "" };
+  const target: Route = { threadId: undefined, view, filter: "", words: "" };
   const current = route.view === view;
   return (
     <a

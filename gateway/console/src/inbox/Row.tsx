@@ -10,14 +10,37 @@ interface Props {
   thread: Thread;
   href: string;
   current: boolean;
+  /** Rows are being chosen: a press chooses instead of opening. */
+  selecting?: boolean;
+  chosen?: boolean;
+  onToggle?: () => void;
   onOpen: () => void;
   onFocus: () => void;
 }
 
-export function Row({ thread, href, current, onOpen, onFocus }: Props) {
+export function Row({
+  thread,
+  href,
+  current,
+  selecting = false,
+  chosen = false,
+  onToggle,
+  onOpen,
+  onFocus,
+}: Props) {
   const { tone } = wordsOf(thread.state);
   return (
-    <li className="border-b border-line">
+    <li className={`group relative border-b border-line ${chosen ? "bg-indigo-wash" : ""}`}>
+      {onToggle ? (
+        <input
+          type="checkbox"
+          aria-label={`Select ${thread.title}`}
+          tabIndex={selecting ? 0 : -1}
+          checked={chosen}
+          onChange={onToggle}
+          className={`absolute left-3 top-4 z-[1] size-4 cursor-pointer accent-indigo ${selecting ? "" : "opacity-0 focus-visible:opacity-100 [@media(hover:hover)]:group-hover:opacity-100"}`}
+        />
+      ) : null}
       <a
         href={href}
         data-row={thread.id}
@@ -26,13 +49,17 @@ export function Row({ thread, href, current, onOpen, onFocus }: Props) {
         onClick={(event) => {
           if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
           event.preventDefault();
-          onOpen();
+          if (selecting && onToggle) onToggle();
+          else onOpen();
         }}
-        className="relative block px-4 py-3 -outline-offset-2 hover:bg-sunk aria-[current]:bg-sunk focus-visible:-outline-offset-2"
+        className={`relative block px-4 py-3 -outline-offset-2 focus-visible:-outline-offset-2 ${chosen ? "" : "hover:bg-sunk aria-[current]:bg-sunk"}`}
       >
         {current ? <span aria-hidden className="absolute inset-y-0 left-0 w-0.5 bg-indigo" /> : null}
         <span className="flex items-start gap-2">
-          <Dot tone={tone} className="mt-2" />
+          <Dot
+            tone={tone}
+            className={`mt-2 ${selecting ? "invisible" : onToggle ? "[@media(hover:hover)]:group-hover:invisible" : ""}`}
+          />
           <span className="line-clamp-2 min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">
             {visible(thread.title)}
           </span>
@@ -42,7 +69,23 @@ export function Row({ thread, href, current, onOpen, onFocus }: Props) {
           />
         </span>
         <span className="mt-1 flex items-center gap-2 pl-4">
-          <span className="min-w-0 flex-1 truncate text-sm text-muted">{askOf(thread)}</span>
+          <span className="min-w-0 flex-1 truncate text-sm text-muted">
+            {thread.parent_id ? (
+              <span title="Part of another thread">
+                <span aria-hidden>↳ </span>
+                <span className="sr-only">Part of another thread: </span>
+              </span>
+            ) : null}
+            {askOf(thread)}
+          </span>
+          {(thread.waiting_behind ?? 0) > 0 ? (
+            <span
+              className="whitespace-nowrap text-xs text-faint"
+              title="Threads that cannot end before this one"
+            >
+              holds up {thread.waiting_behind}
+            </span>
+          ) : null}
           {thread.risk_highlight === "high" && (tone === "wait" || tone === "warn") ? (
             <span className="text-xs font-semibold text-madder">High risk</span>
           ) : null}

@@ -20,7 +20,7 @@ export interface Focus {
 }
 
 /** Keys that may be held down; all others count once a press, so that a held key never decides twice. */
-const HOLDABLE = new Set(["j", "k"]);
+const HOLDABLE = new Set(["j", "k", "J", "K"]);
 
 export function meaning(stroke: Stroke): string | undefined {
   if (stroke.defaultPrevented || stroke.isComposing) return undefined;

@@ -52,12 +52,19 @@ export function Console() {
       if (cursor.id !== undefined) open(cursor.id);
     },
     Escape: () => {
+      if (list.batch.selecting) {
+        list.batch.clear();
+        return;
+      }
       if (route.threadId === undefined) return;
       navigate(bare);
       if (wide) focusRow(route.threadId);
     },
     g: () => {
-      navigate({ threadId: undefined, view: route.view === "all" ? "inbox" : "all", filter: "" });
+      navigate({ threadId: undefined, view: route.view === "all" ? "inbox" : "all", filter: "", words: "" });
+    },
+    "/": () => {
+      document.querySelector<HTMLElement>("[data-search]")?.focus();
     },
     n: () => {
       setDialog("new");
@@ -133,7 +140,7 @@ export function Console() {
           onClose={closeDialog}
           onCreated={(id) => {
             closeDialog();
-            navigate({ threadId: id, view: route.view, filter: route.filter });
+            navigate({ ...route, threadId: id });
           }}
         />
       ) : null}

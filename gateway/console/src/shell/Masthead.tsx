@@ -17,7 +17,7 @@ export function Masthead({ onNew, onHelp }: Props) {
         className="flex items-center gap-2 rounded font-serif text-lg font-medium tracking-tight"
         onClick={(event) => {
           event.preventDefault();
-          navigate({ threadId: undefined, view: "inbox", filter: "" });
+          navigate({ threadId: undefined, view: "inbox", filter: "", words: "" });
         }}
       >
         <img src="/treadle.svg" alt="" width="20" height="20" />

@@ -2,10 +2,11 @@ import { expect, it } from "vitest";
 import { href, parse } from "./router";
 
 it.each([
-  ["/", { threadId: undefined, view: "inbox", filter: "" }],
-  ["/threads/thr_1", { threadId: "thr_1", view: "inbox", filter: "" }],
-  ["/threads/thr_1?view=all&state=done", { threadId: "thr_1", view: "all", filter: "done" }],
-  ["/?view=all", { threadId: undefined, view: "all", filter: "" }],
+  ["/", { threadId: undefined, view: "inbox", filter: "", words: "" }],
+  ["/threads/thr_1", { threadId: "thr_1", view: "inbox", filter: "", words: "" }],
+  ["/threads/thr_1?view=all&state=done", { threadId: "thr_1", view: "all", filter: "done", words: "" }],
+  ["/?view=all&q=oat+milk", { threadId: undefined, view: "all", filter: "", words: "oat milk" }],
+  ["/?view=all", { threadId: undefined, view: "all", filter: "", words: "" }],
 ] as const)("%s goes there and back", (url, route) => {
   expect(parse(url)).toEqual(route);
   expect(href(route)).toBe(url);

@@ -24,6 +24,17 @@ describe("sentence", () => {
     expect(sentence(event("state_transition", data)).text).toBe("edited");
   });
 
+  it("tells what happens in a family", () => {
+    const spawned = event("groups_spawned", {
+      child_thread_ids: ["a", "b"],
+      child_labels: ["Bills", "Rest"],
+    });
+    expect(sentence(spawned)).toMatchObject({ text: "made 2 groups", quote: "Bills, Rest" });
+    const ended = event("subthread_terminal_reported", { child_terminal_state: "dismissed" });
+    expect(sentence(ended).text).toBe("heard that a sub-thread has ended: dismissed");
+    expect(sentence(event("context_item_moved", { direction: "in" })).text).toBe("moved an item here");
+  });
+
   it("quotes feedback", () => {
     expect(sentence(event("action_redirected_with_feedback", { feedback: "not by mail" })).quote).toBe(
       "not by mail",

@@ -36,6 +36,11 @@ const TRIGGERS: Partial<Record<string, readonly [text: string, tone: Tone]>> = {
   action_picked: ["picked an action", "wait"],
   hand_off: ["handed it off", "quiet"],
   children_spawned: ["opened sub-threads", "busy"],
+  cleanup_requested: ["asked for the source to be cleaned up", "busy"],
+  cleanup_succeeded: ["cleaned up the source", "done"],
+  cleanup_failed: ["could not clean up the source", "warn"],
+  retry_cleanup: ["asked for the clean-up again", "busy"],
+  accept_cleanup_failure: ["left the source as it is", "quiet"],
 };
 
 export function sentence(event: ThreadEvent): Sentence {
@@ -63,6 +68,39 @@ export function sentence(event: ThreadEvent): Sentence {
       return { text: "put it off", tone: "quiet" };
     case "thread_renamed":
       return quoted("renamed it", string(data["new_title"]), "quiet");
+    case "subthreads_spawned":
+      return {
+        text: `opened ${counted(data["child_thread_ids"], "sub-thread")}`,
+        tone: "busy",
+        routine: true,
+      };
+    case "groups_spawned":
+      return quoted(
+        data["user_created"] === true
+          ? "added a group"
+          : `made ${counted(data["child_thread_ids"], "group")}`,
+        strings(data["child_labels"]).join(", "),
+        "busy",
+      );
+    case "subthread_terminal_reported":
+      return reported(string(data["child_terminal_state"]));
+    case "parent_force_close":
+      return { text: `closed ${counted(data["cascaded"], "sub-thread")} with it`, tone: "quiet" };
+    case "context_item_moved":
+      return {
+        text: data["direction"] === "in" ? "moved an item here" : "moved an item to another group",
+        tone: "quiet",
+      };
+    case "group_deleted":
+      return { text: "deleted a group", tone: "quiet" };
+    case "source_cleaned_up":
+      return {
+        text:
+          data["source_already_gone"] === true ? "found the source already gone" : "cleaned up the source",
+        tone: "done",
+      };
+    case "cleanup_failed":
+      return { text: "could not clean up the source", tone: "warn" };
     case "auto_advance_decision":
       return data["advance"] === true
         ? { text: "let it go on by policy", tone: "quiet", routine: true }
@@ -95,6 +133,20 @@ function executed(data: Record<string, Json>): Sentence {
   if (data["success"] === true) return { text: `completed ${name}`, tone: "done" };
   const code = string(data["code"]);
   return { text: `failed at ${name}${code ? ` (${code})` : ""}`, tone: "warn" };
+}
+
+function reported(state: string): Sentence {
+  const { label, tone } = wordsOf(state as ThreadState);
+  return { text: `heard that a sub-thread has ended: ${label.toLowerCase()}`, tone };
+}
+
+function strings(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === "string") : [];
+}
+
+function counted(value: Json | undefined, noun: string): string {
+  const count = Array.isArray(value) ? value.length : 0;
+  return count === 0 ? `${noun}s` : `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function quoted(text: string, quote: string, tone: Tone): Sentence {

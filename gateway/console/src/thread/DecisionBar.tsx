@@ -22,10 +22,12 @@ interface Props {
   verbs: readonly Verb[];
   pending: Verb | undefined;
   settled: boolean;
+  /** In line with what stands instead of below it. */
+  slim: boolean;
   onPress: (verb: Verb) => void;
 }
 
-export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) {
+export function DecisionBar({ state, verbs, pending, settled, slim, onPress }: Props) {
   const has = (verb: Verb): boolean => verbs.includes(verb);
   const busy = pending !== undefined;
   const yes = (["accept", "accept_review", "retry_cleanup"] as const).find(has);
@@ -42,7 +44,7 @@ export function DecisionBar({ state, verbs, pending, settled, onPress }: Props) 
     <div
       role="group"
       aria-label="Decide"
-      className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-3 lg:sticky lg:bottom-0 lg:-mx-5 lg:-mb-5 lg:rounded-b-xl lg:border-t lg:border-line lg:bg-raised lg:px-5 lg:py-4"
+      className={`flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-3 ${slim ? "lg:-my-2" : "lg:sticky lg:bottom-0 lg:-mx-5 lg:-mb-5 lg:rounded-b-xl lg:border-t lg:border-line lg:bg-raised lg:px-5 lg:py-4"}`}
     >
       {yes ? (
         <Button

@@ -53,6 +53,8 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
       case "accept_cleanup_failure":
         send(bare(thread, verb, newKey()));
         break;
+      case "force_close":
+        break; // Never offered by itself: the dialog of "dismiss" offers it where it is needed.
       default:
         setOpened({ verb, standing });
     }
@@ -79,6 +81,8 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
 
   const hoisted = hoistedOn(thread);
   const { tone, ask } = wordsOf(thread.state);
+  // An umbrella that only waits needs no more than a line.
+  const slim = thread.state === "monitoring" && hoisted.length === 0 && !takesOver(open);
   const frame = tone === "wait" || tone === "warn" ? "border-line-strong shadow-sm" : "border-line";
   return (
     <div className="flex flex-col gap-4">
@@ -86,7 +90,10 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
       <p role="status" className="sr-only">
         {deciding.decision ? `Recorded. Now: ${wordsOf(deciding.decision.next_state).label}.` : ""}
       </p>
-      <div data-panel className={`flex flex-col gap-5 rounded-xl border bg-raised p-5 max-lg:p-4 ${frame}`}>
+      <div
+        data-panel
+        className={`flex flex-col gap-5 rounded-xl border bg-raised p-5 max-lg:p-4 ${slim ? "lg:flex-row lg:items-center lg:justify-between" : ""} ${frame}`}
+      >
         <Standing thread={thread} editing={open === "edit"} />
         {hoisted.length > 0 ? <Hoisted umbrella={thread} actions={hoisted} /> : null}
         {verbs.includes("provide") ? (
@@ -111,6 +118,7 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
             verbs={verbs}
             pending={deciding.pending ? deciding.intention?.verb : undefined}
             settled={settled}
+            slim={slim}
             onPress={press}
           />
         )}

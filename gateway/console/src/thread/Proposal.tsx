@@ -38,7 +38,7 @@ const LEVEL: Partial<Record<string, string>> = {
   high: "text-madder font-semibold",
 };
 
-function Risk({ action }: { action: Action }) {
+export function Risk({ action }: { action: Action }) {
   return (
     <dl className="flex flex-wrap gap-x-6 gap-y-1 text-sm">
       <Level name="Hard to undo" value={action.irreversibility} />
