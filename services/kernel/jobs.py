@@ -5,7 +5,7 @@ Functions over a transaction: what a job means, and which row is locked before i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -162,6 +162,19 @@ _CANCEL = compiled(
     )
     .returning(_j.id)
 )
+_CANCEL_MANY = compiled(
+    update(_TABLE)
+    .where(
+        _j.tenant == bindparam("the_tenant"), _j.subject == any_(bindparam("the_subjects", type_=ARRAY(Text))), _LIVE
+    )
+    .values(
+        state="cancelled",
+        reason=bindparam("why"),
+        lease_until=null(),
+        cancel_requested=true(),
+        updated_at=_now,
+    )
+)
 _REQUEST_CANCEL = compiled(
     update(_TABLE)
     .where(_j.tenant == bindparam("the_tenant"), _j.subject == bindparam("the_subject"), _j.state == "leased")
@@ -284,6 +297,18 @@ async def requeue(tx: Tx, job_id: str, delay: timedelta, reason: str) -> None:
 async def cancel(tx: Tx, tenant: str, subject: str, reason: str) -> int:
     """Cancels a subject's live job at once: a queued one is never claimed, a leased one is fenced off."""
     return len(await tx.fetch(_CANCEL, the_tenant=tenant, the_subject=subject, why=reason))
+
+
+async def enqueue_many(tx: Tx, tenant: str, made: Sequence[Mapping[str, Any]]) -> None:
+    """As `enqueue` for many at once; each has id, kind, subject and payload."""
+    columns = ["id", "kind", "subject", "payload", "tenant", "state"]
+    records = [(*(one[name] for name in columns[:4]), tenant, "queued") for one in made]
+    await tx.raw.copy_records_to_table("jobs", records=records, columns=columns)
+
+
+async def cancel_many(tx: Tx, tenant: str, subjects: Sequence[str], reason: str) -> int:
+    """As `cancel` for many subjects at once."""
+    return await tx.execute(_CANCEL_MANY, the_tenant=tenant, the_subjects=list(subjects), why=reason)
 
 
 async def request_cancel(tx: Tx, tenant: str, subject: str) -> int:

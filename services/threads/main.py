@@ -20,6 +20,7 @@ from services.threads.adapters.wake import BusWake
 from services.threads.adapters.work import PostgresStore
 from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
+from services.threads.application.families import Families
 from services.threads.application.queries import Queries
 from services.threads.application.runners import Runners
 from services.threads.application.sweeping import Sweeper
@@ -48,6 +49,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     store = PostgresStore(database, new_id, timing.lease)
     commands = Commands(store, wake, clock, new_id, schemas, timing)
     queries = Queries(PostgresReader(database), clock)
+    families = Families(store, wake, commands, timing)
     runners = Runners(store, wake, commands, schemas, timing)
     sweeper = Sweeper(store, wake, commands, clock, timing)
 
@@ -57,7 +59,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     life.spawn("gauges", JobGauges(database, "threads").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
-    servicer = ThreadServicer(commands, queries, Batches(store), settings.page_signing_key(), clock, new_id)
+    servicer = ThreadServicer(commands, queries, Batches(store), families, settings.page_signing_key(), clock, new_id)
     server = GrpcServer(
         "threads",
         settings.listen,

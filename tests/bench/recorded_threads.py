@@ -16,6 +16,7 @@ from services.threads.adapters.schemas import JsonSchemas
 from services.threads.adapters.work import PostgresStore
 from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
+from services.threads.application.families import Families
 from services.threads.application.queries import Queries
 from services.threads.settings import ThreadsSettings
 from services.threads.transport.threads import ThreadServicer
@@ -46,8 +47,11 @@ async def recorded(url: str, calls: Sequence[tuple[str, Request]]) -> list[Steps
         database = await stack.enter_async_context(recording_database(url))
         store = PostgresStore(database, new_id, settings.timing().lease)
         commands = Commands(store, _NobodyToWake(), clock, new_id, JsonSchemas(), settings.timing())
+        families = Families(store, _NobodyToWake(), commands, settings.timing())
         queries = Queries(PostgresReader(database), clock)
-        servicer = ThreadServicer(commands, queries, Batches(store), settings.page_signing_key(), clock, new_id)
+        servicer = ThreadServicer(
+            commands, queries, Batches(store), families, settings.page_signing_key(), clock, new_id
+        )
         server = GrpcServer(
             "recording",
             "127.0.0.1:0",

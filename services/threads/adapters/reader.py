@@ -8,11 +8,12 @@ from datetime import datetime
 import orjson
 
 from services.kernel.postgres import Database
-from services.threads.adapters import tables, thread_doc
+from services.threads.adapters import family_reads, inbox, items, tables
+from services.threads.adapters.listing import rows_of
 from services.threads.adapters.log import event_of
 from services.threads.application.ports import ThreadFilter
-from services.threads.domain.errors import ThreadNotFound
 from services.threads.domain.events import Event
+from services.threads.domain.hoisting import Member
 from services.threads.domain.registration import Registration, registration_from
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
@@ -27,20 +28,23 @@ class PostgresReader:
     async def thread(self, tenant: str, thread_id: str) -> Thread:
         """By id."""
         async with self._database.connection() as tx:
-            doc = await tx.fetchval(tables.FIND, of_tenant=tenant, of_id=thread_id)
-        if doc is None:
-            raise ThreadNotFound(thread_id)
-        return thread_doc.load(doc)
+            return await family_reads.sound_thread(tx, tenant, thread_id)
 
-    async def threads(self, wanted: ThreadFilter, before_id: str | None, most: int) -> list[Thread]:
-        """Roots or children; ids rise with birth, so that newest first is descending id."""
-        bounds = {"of_tenant": wanted.tenant, "states": list(wanted.states), "before": before_id, "most": most}
+    async def members(self, tenant: str, roots: Sequence[str]) -> list[Member]:
+        """One statement."""
         async with self._database.connection() as tx:
-            if wanted.parent_id is None:
-                rows = await tx.fetch(tables.ROOTS, **bounds)
-            else:
-                rows = await tx.fetch(tables.CHILDREN, **bounds, parent=wanted.parent_id)
-        return [thread_doc.load(row["doc"]) for row in rows]
+            return await family_reads.members(tx, tenant, roots)
+
+    async def children(self, tenant: str, parent: str, after: tuple[int, str] | None, most: int) -> list[Thread]:
+        """One statement."""
+        async with self._database.connection() as tx:
+            return await family_reads.children(tx, tenant, parent, after, most)
+
+    async def threads(self, wanted: ThreadFilter, now: datetime, before_id: str | None, most: int) -> list[Thread]:
+        """By descending id."""
+        async with self._database.connection() as tx:
+            rows = await rows_of(tx, wanted, now, before_id, most)
+        return [items.thread_of(row) for row in rows]
 
     async def inbox(
         self, tenant: str, now: datetime, after: tuple[datetime, str] | None, most: int
@@ -48,9 +52,9 @@ class PostgresReader:
         """A page and the size of the whole, over one snapshot."""
         time, last = after or (None, None)
         async with self._database.transaction(read_snapshot=True) as tx:
-            rows = await tx.fetch(tables.INBOX, of_tenant=tenant, now=now, after_time=time, after_id=last, most=most)
-            total = await tx.fetchval(tables.INBOX_SIZE, of_tenant=tenant, now=now)
-        return [thread_doc.load(row["doc"]) for row in rows], total
+            rows = await tx.fetch(inbox.INBOX, of_tenant=tenant, now=now, after_time=time, after_id=last, most=most)
+            total = await tx.fetchval(inbox.INBOX_SIZE, of_tenant=tenant, now=now)
+        return [items.thread_of(row) for row in rows], total
 
     async def events(self, tenant: str, thread_id: str, after_seq: int, most: int) -> list[Event]:
         """In order of seq."""

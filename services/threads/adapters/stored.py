@@ -9,7 +9,8 @@ from sqlalchemy import BigInteger, Column, MetaData, Table, Text, and_, any_, bi
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.kernel.postgres import Database, Row, Tx, compiled
-from services.threads.adapters import tables, thread_doc
+from services.threads.adapters import tables
+from services.threads.adapters.items import WITH_ITEMS, thread_of
 from services.threads.adapters.log import event_of
 from services.threads.application.verifying import Stored, faults
 from services.threads.domain.events import Event
@@ -22,7 +23,7 @@ _JOBS: Final = Table(
 )
 _j = _JOBS.c
 _THREADS_AFTER = compiled(
-    select(_t.tenant, _t.id, _t.state, _t.timer_at, _t.doc)
+    select(_t.tenant, _t.id, _t.state, _t.timer_at, _t.doc, WITH_ITEMS)
     .where(tuple_(_t.tenant, _t.id) > tuple_(bindparam("of_tenant", type_=Text), bindparam("of_id", type_=Text)))
     .order_by(_t.tenant, _t.id)
     .limit(_PAGE)
@@ -76,7 +77,7 @@ async def _stored(tx: Tx, rows: list[Row]) -> list[Stored]:
     children = {(row["tenant"], row["parent_id"]): row["live"] for row in await tx.fetch(_CHILDREN, ids=ids)}
     return [
         Stored(
-            thread=thread_doc.load(row["doc"]),
+            thread=thread_of(row),
             state_column=row["state"],
             timer=row["timer_at"],
             events=events.get(key, []),

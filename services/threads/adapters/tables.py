@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Computed,
     DateTime,
@@ -13,21 +14,17 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    TextClause,
     and_,
     any_,
     bindparam,
     func,
     or_,
     select,
-    text,
-    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSON, insert
 
 from services.kernel.postgres import compiled
-from services.threads.domain.states import WAIT
 
 _META: Final = MetaData()
 THREADS: Final = Table(
@@ -48,6 +45,8 @@ THREADS: Final = Table(
     Column("timer_at", DateTime(timezone=True)),
     Column("create_time", DateTime(timezone=True)),
     Column("update_time", DateTime(timezone=True)),
+    Column("ends_early", Boolean),
+    Column("policy_met", Boolean),
     Column("doc", JSON),
     Column("inbox_at", DateTime(), Computed("")),
 )
@@ -75,18 +74,25 @@ ACTIONS: Final = Table(
 )
 _t, _e, _a = THREADS.c, EVENTS.c, ACTIONS.c
 _TIME = DateTime(timezone=True)
-_PLAIN = DateTime()
 _THIS = and_(_t.tenant == bindparam("of_tenant"), _t.id == bindparam("of_id"))
-_WAITING: TextClause = text(f"threads.state IN ({', '.join(repr(state.value) for state in sorted(WAIT))})")
-"""Literals: with parameters the planner could not tell that the partial index holds all of these rows."""
-_KEYS = ("tenant", "id")
 _ROW = tuple(column.name for column in THREADS.columns if column.computed is None)
 
-FIND = compiled(select(_t.doc).where(_THIS))
 LOCK = compiled(select(_t.doc).where(_THIS).with_for_update(key_share=True))
 TRY_LOCK = compiled(select(_t.doc).where(_THIS).with_for_update(key_share=True, skip_locked=True))
 INSERT = compiled(insert(THREADS).values({name: bindparam(name) for name in _ROW}))
-_CHANGING = ("state", "seq", "children", "open_children", "since", "resurface_at", "timer_at", "update_time", "doc")
+_CHANGING = (
+    "state",
+    "seq",
+    "children",
+    "open_children",
+    "since",
+    "resurface_at",
+    "timer_at",
+    "update_time",
+    "ends_early",
+    "policy_met",
+    "doc",
+)
 UPDATE = compiled(update(THREADS).where(_THIS).values({name: bindparam(f"to_{name}") for name in _CHANGING}))
 UPDATE_KEEPING_TIMER = compiled(
     update(THREADS).where(_THIS).values({name: bindparam(f"to_{name}") for name in _CHANGING if name != "timer_at"})
@@ -124,39 +130,7 @@ SETTLED = compiled(
     .order_by(_e.seq.desc())
     .limit(1)
 )
-_STATES = or_(
-    func.cardinality(bindparam("states", type_=ARRAY(Text))) == 0,
-    _t.state == any_(bindparam("states", type_=ARRAY(Text))),
-)
-_BEFORE = or_(bindparam("before", type_=Text).is_(None), _t.id < bindparam("before", type_=Text))
-ROOTS = compiled(
-    select(_t.doc)
-    .where(_t.tenant == bindparam("of_tenant"), _t.parent_id.is_(None), _STATES, _BEFORE)
-    .order_by(_t.id.desc())
-    .limit(bindparam("most"))
-)
-CHILDREN = compiled(
-    select(_t.doc)
-    .where(_t.tenant == bindparam("of_tenant"), _t.parent_id == bindparam("parent"), _STATES, _BEFORE)
-    .order_by(_t.id.desc())
-    .limit(bindparam("most"))
-)
-_NOT_DEFERRED = or_(_t.resurface_at.is_(None), _t.resurface_at <= bindparam("now", type_=_TIME))
-_INBOX = and_(_t.tenant == bindparam("of_tenant"), _WAITING, _NOT_DEFERRED)
-INBOX = compiled(
-    select(_t.doc)
-    .where(
-        _INBOX,
-        or_(
-            bindparam("after_time", type_=_PLAIN).is_(None),
-            tuple_(_t.inbox_at, _t.id)
-            > tuple_(bindparam("after_time", type_=_PLAIN), bindparam("after_id", type_=Text)),
-        ),
-    )
-    .order_by(_t.inbox_at, _t.id)
-    .limit(bindparam("most"))
-)
-INBOX_SIZE = compiled(select(func.count()).select_from(THREADS).where(_INBOX))
+NOT_DEFERRED = or_(_t.resurface_at.is_(None), _t.resurface_at <= bindparam("now", type_=_TIME))
 CHILD_STATES = compiled(
     select(_t.parent_id, _t.state, func.count().label("threads"))
     .where(_t.tenant == bindparam("of_tenant"), _t.parent_id == any_(bindparam("parents", type_=ARRAY(Text))))

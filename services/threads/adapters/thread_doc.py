@@ -1,4 +1,6 @@
-"""A thread as one JSON document, both ways, without loss: what the row holds besides its columns."""
+"""A thread as one JSON document, both ways, without loss: what the row holds besides its columns.
+Items are rows of their own.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 import orjson
 
 from services.threads.domain.autonomy import Policy
-from services.threads.domain.created import item_from, item_json
+from services.threads.domain.cascade import cascade_from, cascade_json
 from services.threads.domain.errors import Decided
 from services.threads.domain.events import Actor, ActorKind
 from services.threads.domain.policy_json import policy_from, policy_json
@@ -19,6 +21,7 @@ from services.threads.domain.proposal import ActionKind, Proposal
 from services.threads.domain.states import State, Target
 from services.threads.domain.thread import (
     AutoAdvance,
+    ContextItem,
     Execution,
     Feedback,
     FeedbackKind,
@@ -43,7 +46,6 @@ def dump(thread: Thread) -> str:
         "create_time": _time(thread.create_time),
         "update_time": _time(thread.update_time),
         "since": _time(thread.since),
-        "context_items": [item_json(item) for item in thread.context_items],
         "path": list(thread.path),
         "parent_relationship": thread.parent_relationship,
         "target": thread.target,
@@ -58,12 +60,15 @@ def dump(thread: Thread) -> str:
         "resurface_at": _time(thread.resurface_at),
         "been_later": thread.been_later,
         "trail": [_advance(entry) for entry in thread.trail],
+        "dismissed_children": thread.dismissed_children,
+        "cascade_policy": None if thread.cascade_policy is None else cascade_json(thread.cascade_policy),
+        "policy_met": thread.policy_met,
     }
     return orjson.dumps(doc).decode()
 
 
-def load(text: str) -> Thread:
-    """The thread of a document that `dump` made."""
+def load(text: str, items: tuple[ContextItem, ...] = ()) -> Thread:
+    """The thread of a document that `dump` made, with the items that a read brought along."""
     doc: Doc = orjson.loads(text)
     return Thread(
         **{name: doc[name] for name in _COPIED},
@@ -72,21 +77,24 @@ def load(text: str) -> Thread:
         create_time=datetime.fromisoformat(doc["create_time"]),
         update_time=datetime.fromisoformat(doc["update_time"]),
         since=datetime.fromisoformat(doc["since"]),
-        context_items=tuple(item_from(item) for item in doc["context_items"]),
+        context_items=items,
         path=tuple(doc["path"]),
         parent_relationship=Relationship(doc["parent_relationship"]),
         target=None if doc["target"] is None else Target(doc["target"]),
         inferred=frozenset(Target(target) for target in doc["inferred"]),
         intent=_inferred_from(doc["intent"]),
         context=_inferred_from(doc["context"]),
-        proposal=_proposal_from(doc["proposal"]),
-        prior_proposal=_proposal_from(doc["prior_proposal"]),
+        proposal=proposal_from(doc["proposal"]),
+        prior_proposal=proposal_from(doc["prior_proposal"]),
         feedback=tuple(_feedback_from(said) for said in doc["feedback"]),
         execution=_execution_from(doc["execution"]),
         decided=_decided_from(doc["decided"]),
         resurface_at=_time_from(doc["resurface_at"]),
         been_later=doc.get("been_later", doc["resurface_at"] is not None),
         trail=tuple(_advance_from(entry) for entry in doc["trail"]),
+        dismissed_children=doc.get("dismissed_children", 0),
+        cascade_policy=None if doc.get("cascade_policy") is None else cascade_from(doc["cascade_policy"]),
+        policy_met=doc.get("policy_met", False),
     )
 
 
@@ -113,7 +121,8 @@ def _proposal(proposal: Proposal | None) -> Doc | None:
     return None if proposal is None else {name: getattr(proposal, name) for name in _PROPOSAL}
 
 
-def _proposal_from(doc: Doc | None) -> Proposal | None:
+def proposal_from(doc: Doc | None) -> Proposal | None:
+    """A proposal out of the document."""
     return None if doc is None else Proposal(**{**doc, "kind": ActionKind(doc["kind"])})
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,14 +17,15 @@ from services.kernel.errors import Exhausted
 from services.kernel.idempotency import Key
 from services.kernel.ids import NewId
 from services.kernel.postgres import Database, Tx
-from services.threads.adapters import tables, thread_doc
+from services.threads.adapters import items, rows, search, tables, thread_doc
+from services.threads.adapters.family_work import FamilyWork
 from services.threads.adapters.log import decided_of, event_row, fact_of
-from services.threads.application.ports import Job, JobKind, Work
+from services.threads.application.ports import Change, Job, JobKind, Work
 from services.threads.domain import effects as e
 from services.threads.domain.errors import Decided, ThreadNotFound
 from services.threads.domain.events import Event
 from services.threads.domain.registration import Registration, registration_from, registration_json
-from services.threads.domain.thread import Thread
+from services.threads.domain.thread import ContextItem, Thread
 
 
 class PostgresStore:
@@ -41,12 +43,11 @@ class PostgresStore:
             yield PostgresWork(tx, self._new_id, self._lease)
 
 
-class PostgresWork:
+class PostgresWork(FamilyWork):
     """See application.ports.Work."""
 
     def __init__(self, tx: Tx, new_id: NewId, lease: timedelta) -> None:
-        self._tx = tx
-        self._new_id = new_id
+        super().__init__(tx, new_id)
         self._lease = lease
 
     async def remember(self, key: Key | None, digest: bytes) -> bytes | None:
@@ -57,12 +58,23 @@ class PostgresWork:
         """Keep the answer."""
         await idempotency.store(self._tx, key, answer)
 
+    async def items(self, tenant: str, thread_id: str) -> tuple[ContextItem, ...]:
+        """In order."""
+        return await items.items_of(self._tx, tenant, thread_id)
+
     async def lock(self, tenant: str, thread_id: str) -> Thread:
         """Waits for the row, at most the lock timeout."""
         doc = await self._tx.fetchval(tables.LOCK, of_tenant=tenant, of_id=thread_id)
         if doc is None:
             raise ThreadNotFound(thread_id)
         return thread_doc.load(doc)
+
+    async def read(self, tenant: str, thread_id: str) -> Thread:
+        """Does not lock."""
+        row = await self._tx.fetchrow(items.FIND, of_tenant=tenant, of_id=thread_id)
+        if row is None:
+            raise ThreadNotFound(thread_id)
+        return items.thread_of(row)
 
     async def try_lock(self, tenant: str, thread_id: str) -> Thread | None:
         """Does not wait."""
@@ -71,13 +83,17 @@ class PostgresWork:
 
     async def write(self, tenant: str, after: Thread, events: Sequence[Event], effects: Sequence[e.Effect]) -> None:
         """Row and log, then jobs, then the outbox."""
-        timer = _timer(effects)
+        self.written.append(Change(after, tuple(events), tuple(effects)))
+        timer = rows.timer_of(effects)
         if events[0].seq == 1:
             await self._insert(tenant, after, timer)
+            await items.add_items(self._tx, tenant, [after])
         else:
-            await self._update(tenant, after, timer, keep=not _sets_timer(effects))
-        rows = [event_row(tenant, after.thread_id, event) for event in events]
-        await self._tx.executemany(tables.APPEND, rows)
+            await self._update(tenant, after, timer, keep=not rows.sets_timer(effects))
+        log = [event_row(tenant, after.thread_id, event) for event in events]
+        await self._tx.executemany(tables.APPEND, log)
+        if search.changes_words(events):
+            await search.note_words(self._tx, tenant, [await self._whole(tenant, after, events)])
         for effect in effects:
             await self._cause(tenant, after, effect)
         await outbox.enqueue_many(self._tx, [fact_of(tenant, after, event) for event in events])
@@ -160,22 +176,17 @@ class PostgresWork:
         """Locked."""
         return [_job(job) for job in await jobs.expired(self._tx, most)]
 
+    async def _whole(self, tenant: str, after: Thread, events: Sequence[Event]) -> Thread:
+        """A thread that was locked comes without its items."""
+        if events[0].seq == 1:
+            return after
+        return replace(after, context_items=await items.items_of(self._tx, tenant, after.thread_id))
+
     async def _insert(self, tenant: str, after: Thread, timer: datetime | None) -> None:
-        await self._tx.execute(
-            tables.INSERT,
-            tenant=tenant,
-            id=after.thread_id,
-            parent_id=after.parent_id,
-            root_id=after.root_id,
-            path=list(after.path),
-            ordinal=after.ordinal,
-            create_time=after.create_time,
-            **_changing(after),
-            timer_at=timer,
-        )
+        await self._tx.execute(tables.INSERT, **rows.thread_row(tenant, after, timer))
 
     async def _update(self, tenant: str, after: Thread, timer: datetime | None, *, keep: bool) -> None:
-        values: dict[str, Any] = {f"to_{name}": value for name, value in _changing(after).items()}
+        values: dict[str, Any] = {f"to_{name}": value for name, value in rows.changing(after).items()}
         if keep:
             await self._tx.execute(tables.UPDATE_KEEPING_TIMER, of_tenant=tenant, of_id=after.thread_id, **values)
         else:
@@ -183,42 +194,15 @@ class PostgresWork:
             await self._tx.execute(tables.UPDATE, of_tenant=tenant, of_id=after.thread_id, **values)
 
     async def _cause(self, tenant: str, after: Thread, effect: e.Effect) -> None:
-        match effect:
-            case e.CancelJobs():
-                await jobs.cancel(self._tx, tenant, after.thread_id, f"thread is {after.state}")
-            case e.EnqueueInference(target):
-                await self._enqueue(tenant, after, JobKind.INFERENCE, {"target": target})
-            case e.EnqueueExecution(proposal_id, digest, idempotent):
-                payload = {"proposal_id": proposal_id, "digest": digest, "idempotent": idempotent}
-                await self._enqueue(tenant, after, JobKind.EXECUTION, payload)
-            case _:
-                pass  # timers are columns of the row; cleanup has no adapter yet, and no way in
+        if isinstance(effect, e.CancelJobs):
+            await jobs.cancel(self._tx, tenant, after.thread_id, f"thread is {after.state}")
+        elif (job := rows.job_of(effect)) is not None:
+            await self._enqueue(tenant, after, *job)
 
     async def _enqueue(self, tenant: str, after: Thread, kind: JobKind, payload: dict[str, Any]) -> None:
         await jobs.enqueue(
             self._tx, tenant=tenant, id=self._new_id("job"), kind=kind, subject=after.thread_id, payload=payload
         )
-
-
-def _changing(after: Thread) -> dict[str, Any]:
-    return {
-        "state": after.state,
-        "seq": after.seq,
-        "children": after.children,
-        "open_children": after.open_children,
-        "since": after.since,
-        "resurface_at": after.resurface_at,
-        "update_time": after.update_time,
-        "doc": thread_doc.dump(after),
-    }
-
-
-def _sets_timer(effects: Sequence[e.Effect]) -> bool:
-    return any(isinstance(effect, e.SetTimer | e.ClearTimer) for effect in effects)
-
-
-def _timer(effects: Sequence[e.Effect]) -> datetime | None:
-    return next((effect.due for effect in effects if isinstance(effect, e.SetTimer)), None)
 
 
 def _job(job: jobs.Job) -> Job:

@@ -5,7 +5,7 @@ schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from services.kernel.errors import AlreadyExists, Invalid
 from services.threads.application.ports import SchemaCheck, Work
@@ -34,10 +34,17 @@ class Catalogue:
         self._work = work
         self._tenant = tenant
         self._schemas = schemas
+        self._found: dict[str, Registration | None] = {}
+
+    async def whole(self, thread: Thread) -> Thread:
+        """A locked thread with its items."""
+        return replace(thread, context_items=await self._work.items(self._tenant, thread.thread_id))
 
     async def find(self, name: str) -> Registration | None:
         """Built-in first; None when there is no such action."""
-        return BUILT_IN.get(name) or await self._work.registration(self._tenant, name)
+        if name not in self._found:
+            self._found[name] = BUILT_IN.get(name) or await self._work.registration(self._tenant, name)
+        return self._found[name]
 
     async def choice(self, given: ActionRequest | None) -> ActionChoice | None:
         """What a person chose. Invalid UNKNOWN_ACTION or INVALID_PARAMETERS."""

@@ -4,22 +4,29 @@ section 0.1).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from services.kernel.clock import Clock
 from services.kernel.idempotency import Key
 from services.kernel.ids import NewId
+from services.threads.application.cascading import POLICY_MET, Cascade
 from services.threads.application.catalogue import Catalogue
-from services.threads.application.ports import SchemaCheck, Store, Wake, Work
+from services.threads.application.family_plans import breaks_down, brood_of
+from services.threads.application.foreseeing import Foreseen, foreseen
+from services.threads.application.holding import Grip, Holding
+from services.threads.application.lanes import Lanes
+from services.threads.application.ports import Change, SchemaCheck, Store, Wake, Work
+from services.threads.application.spawning import Spawning
+from services.threads.application.stamping import Stamps
 from services.threads.domain import commands as c
 from services.threads.domain.decide import decide_and_evolve
-from services.threads.domain.effects import Effect, EnqueueExecution, EnqueueInference, effects
-from services.threads.domain.errors import AlreadyDecided, ProposalChanged
-from services.threads.domain.events import Actor, Event
+from services.threads.domain.effects import Effect, EnqueueCleanup, EnqueueExecution, EnqueueInference, effects
+from services.threads.domain.errors import AlreadyDecided, ProposalChanged, StaleEtag
+from services.threads.domain.events import FSM, Actor, Event
 from services.threads.domain.registration import Registration
-from services.threads.domain.states import State
+from services.threads.domain.states import TERMINAL, State, is_terminal
 from services.threads.domain.thread import Thread
 from services.threads.domain.timing import Timing
 
@@ -35,6 +42,8 @@ class Call:
     key: Key | None = None
     digest: bytes = b""
     etag: str | None = None
+    mark: str | None = None
+    """Of a preview: the call is to have exactly the effects that were foreseen."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +88,12 @@ class Commands:
     ) -> None:
         self._store = store
         self._wake = wake
-        self._clock = clock
-        self._new_id = new_id
         self._schemas = schemas
         self._timing = timing
+        self.stamps = Stamps(clock, new_id)
+        self.holding = Holding(Lanes())
+        self.cascade = Cascade(self.stamps, timing)
+        self.spawning = Spawning(self.stamps, schemas, self.cascade, timing)
 
     async def create(self, call: Call, command: c.CreateThread, answer: Answer[M]) -> M:
         """A new thread. Repeats of the request answer the same."""
@@ -96,19 +107,44 @@ class Commands:
         await self._wake.committed(jobs=has_jobs(caused))
         return made
 
-    async def change(self, call: Call, thread_id: str, make: Make, answer: Answer[M]) -> M:
-        """A decision on a thread. Whoever is second is told who was first."""
-        async with self._store.work() as work:
-            stored = await work.remember(call.key, call.digest)
-            if stored is not None:
-                return answer.load(stored)
-            thread = await work.lock(call.tenant, thread_id)
-            command = await make(thread, Catalogue(work, call.tenant, self._schemas))
-            outcome, caused = await self.decided(work, call, thread, command)
-            made = answer.write(outcome)
-            await work.store(call.key, answer.dump(made))
-        await self._wake.committed(jobs=has_jobs(caused))
-        return made
+    async def change(self, call: Call, thread_id: str, make: Make, answer: Answer[M], *, reach: int = 0) -> M:
+        """A decision on a thread. Whoever is second is told who was first. `reach` 1: it is likely to end the thread,
+        so that its parent is locked at once (a wrong guess costs a second attempt, nothing else).
+        """
+
+        async def attempt(grip: Grip) -> M:
+            async with self._store.work() as work:
+                stored = await work.remember(call.key, call.digest)
+                if stored is not None:
+                    return answer.load(stored)
+                held = await self.holding.hold(work, call.tenant, thread_id, grip)
+                command = await make(held.thread, Catalogue(work, call.tenant, self._schemas))
+                outcome, caused = await self.decided(work, call, held.thread, command, held.above)
+                if call.mark is not None and foreseen(work.written).mark != call.mark:
+                    raise StaleEtag(held.thread.etag, held.thread.state, held.thread.decided)
+                made = answer.write(outcome)
+                await work.store(call.key, answer.dump(made))
+            await self._wake.committed(jobs=has_jobs(caused))
+            return made
+
+        return await self.holding.attempt(thread_id, reach, attempt)
+
+    async def preview(self, call: Call, thread_id: str, make: Make) -> tuple[Foreseen, str]:
+        """What a decision would do, and the thread's etag: the decision itself is run and undone, with every refusal
+        that it would meet.
+        """
+
+        async def attempt(grip: Grip) -> tuple[Foreseen, str]:
+            try:
+                async with self._store.work() as work:
+                    held = await self.holding.hold(work, call.tenant, thread_id, grip)
+                    command = await make(held.thread, Catalogue(work, call.tenant, self._schemas))
+                    await self.decided(work, call, held.thread, command, held.above)
+                    raise _Undo(foreseen(work.written), held.thread.etag)
+            except _Undo as undone:
+                return undone.told, undone.etag
+
+        return await self.holding.attempt(thread_id, 0, attempt)
 
     async def register(self, call: Call, registration: Registration) -> Registration:
         """A new or replaced action."""
@@ -120,31 +156,64 @@ class Commands:
         return registration
 
     async def decided(
-        self, work: Work, call: Call, thread: Thread | None, command: c.Command
+        self,
+        work: Work,
+        call: Call,
+        thread: Thread | None,
+        command: c.Command,
+        above: Sequence[Thread] = (),
     ) -> tuple[Outcome, tuple[Effect, ...]]:
-        """Decide and write inside a transaction that is open already."""
+        """Decide and write inside a transaction that is open already, with all that follows in the family.
+
+        `above`: the ancestors that are locked too, root side first. HigherNeeded when the thread ends and they are too
+        few: run it by `holding.attempt`.
+        """
         try:
-            events, after = decide_and_evolve(thread, command, self.stamp(call))
+            events, after = decide_and_evolve(thread, command, self.stamps.stamp(call.actor, call.etag))
         except ProposalChanged as lost:
             assert thread is not None
             winner = await work.settled(call.tenant, thread.thread_id, lost.cited)
             raise lost if winner is None else AlreadyDecided(lost.state, winner) from lost
+        spawned: tuple[Change, ...] = ()
+        if thread is not None:
+            events, after = await self._with_family(work, call, thread, command, events, after)
+            if breaks_down(thread, after):
+                made = await self.spawning.under(work, call.tenant, call.actor, after, brood_of(after))
+                events, after, spawned = (*events, *made.events), made.parent, made.children
         caused = effects(events, after, self._timing)
         if events:
             await work.write(call.tenant, after, events, caused)
+        if spawned:
+            await work.write_many(call.tenant, spawned)
+            caused = (*caused, *(effect for child in spawned for effect in child.effects))
+        if thread is not None and is_terminal(after.state) and not is_terminal(thread.state):
+            await self.cascade.upward(work, call.tenant, after, above)
         return Outcome(thread, after, events), caused
 
-    def stamp(self, call: Call) -> c.Stamp:
-        """Time and fresh ids for one decide."""
-        return c.Stamp(
-            actor=call.actor,
-            now=self._clock.now(),
-            proposal_id=self._new_id("prp"),
-            etag=call.etag,
-            new_event_id=lambda: self._new_id("evt"),
-        )
+    async def _with_family(
+        self, work: Work, call: Call, thread: Thread, command: c.Command, events: tuple[Event, ...], after: Thread
+    ) -> tuple[tuple[Event, ...], Thread]:
+        """What else the command writes on its own thread: an umbrella that ends closes what is below it first; what
+        stopped executing ends where the family has what it needs.
+        """
+        if thread.open_children and is_terminal(after.state):
+            return await self.cascade.closing(work, call.tenant, thread, command, self.stamps.stamp(call.actor))
+        stopped = thread.state is State.EXECUTING and after.state not in (*TERMINAL, State.EXECUTING)
+        if stopped and thread.path and await work.met_above(call.tenant, thread.path):
+            more, after = decide_and_evolve(after, c.ForceClose(POLICY_MET), self.stamps.stamp(FSM))
+            events = (*events, *more)
+        return events, after
+
+
+class _Undo(Exception):
+    """Gives a transaction up after it has told what it would do."""
+
+    def __init__(self, told: Foreseen, etag: str) -> None:
+        super().__init__(etag)
+        self.told = told
+        self.etag = etag
 
 
 def has_jobs(caused: tuple[Effect, ...]) -> bool:
     """Whether a runner has something new to do."""
-    return any(isinstance(effect, EnqueueInference | EnqueueExecution) for effect in caused)
+    return any(isinstance(effect, EnqueueInference | EnqueueExecution | EnqueueCleanup) for effect in caused)

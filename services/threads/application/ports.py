@@ -14,9 +14,10 @@ from services.threads.domain.canonical import JsonObject
 from services.threads.domain.effects import Effect
 from services.threads.domain.errors import Decided
 from services.threads.domain.events import Event
+from services.threads.domain.hoisting import Member
 from services.threads.domain.registration import Registration
 from services.threads.domain.states import State
-from services.threads.domain.thread import Thread
+from services.threads.domain.thread import ContextItem, Thread
 
 
 class JobKind(StrEnum):
@@ -24,6 +25,7 @@ class JobKind(StrEnum):
 
     INFERENCE = "inference"
     EXECUTION = "execution"
+    CLEANUP = "cleanup"
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,31 @@ class Job:
     """Who holds it, or held it last."""
 
 
+@dataclass(frozen=True)
+class Ancestor:
+    """As much of an unlocked row as tells how far up a command has to lock."""
+
+    id: str
+    open_children: int
+    ends_early: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one thread of a family becomes; a first event of seq 1 is a new thread."""
+
+    after: Thread
+    events: tuple[Event, ...]
+    effects: tuple[Effect, ...] = ()
+
+
 class Work(Protocol):
     """One transaction. Threads are locked before jobs, and a claim never waits (decision 8)."""
+
+    @property
+    def written(self) -> Sequence[Change]:
+        """All that this transaction has written so far, in order."""
+        ...
 
     async def remember(self, key: Key | None, digest: bytes) -> bytes | None:
         """The stored answer of a repeated request, None for a new one."""
@@ -59,7 +84,15 @@ class Work(Protocol):
         ...
 
     async def lock(self, tenant: str, thread_id: str) -> Thread:
-        """The thread, locked FOR NO KEY UPDATE. ThreadNotFound."""
+        """The thread, locked FOR NO KEY UPDATE, without its items. ThreadNotFound."""
+        ...
+
+    async def read(self, tenant: str, thread_id: str) -> Thread:
+        """The thread, not locked. ThreadNotFound."""
+        ...
+
+    async def items(self, tenant: str, thread_id: str) -> tuple[ContextItem, ...]:
+        """The items of a locked thread: locking brings none, and what is read before the lock may be gone."""
         ...
 
     async def try_lock(self, tenant: str, thread_id: str) -> Thread | None:
@@ -70,6 +103,38 @@ class Work(Protocol):
         """Append events, write the row, set the timer, enqueue and cancel jobs, and write the outbox, in
         this order.
         """
+        ...
+
+    async def lock_root(self, tenant: str, thread_id: str) -> Thread | None:
+        """The thread, locked, if it has no parent; else None, and nothing is locked."""
+        ...
+
+    async def lineage(self, tenant: str, thread_id: str) -> list[Ancestor]:
+        """The ancestors, root first, and the thread itself as the last, unlocked. ThreadNotFound."""
+        ...
+
+    async def lock_chain(self, tenant: str, ids: Sequence[str]) -> list[Thread]:
+        """A line of ancestors and descendants, locked ancestors first."""
+        ...
+
+    async def try_lock_chain(self, tenant: str, ids: Sequence[str]) -> list[Thread]:
+        """As `lock_chain`, without those that somebody else has."""
+        ...
+
+    async def lock_open_children(self, tenant: str, parents: Sequence[str]) -> list[Thread]:
+        """The live children of locked parents, locked in the order of their ids."""
+        ...
+
+    async def has_open_child(self, tenant: str, thread_id: str) -> bool:
+        """Whether a child is live, as this transaction sees it."""
+        ...
+
+    async def met_above(self, tenant: str, path: Sequence[str]) -> bool:
+        """Whether one of these ancestors has what it needs and waits only for what executes."""
+        ...
+
+    async def write_many(self, tenant: str, changes: Sequence[Change]) -> None:
+        """As `write` for many threads, in few statements; parents before their new children."""
         ...
 
     async def settled(self, tenant: str, thread_id: str, proposal_id: str) -> Decided | None:
@@ -156,6 +221,11 @@ class ThreadFilter:
     tenant: str
     states: tuple[State, ...] = ()
     parent_id: str | None = None
+    urgency: str = ""
+    hide_later: bool = False
+    """Leave out what is snoozed."""
+    said: str | None = None
+    """Words that it must hold, each at the beginning of one of its own; then all levels are searched."""
 
 
 class Reader(Protocol):
@@ -165,14 +235,22 @@ class Reader(Protocol):
         """ThreadNotFound."""
         ...
 
-    async def threads(self, wanted: ThreadFilter, before_id: str | None, most: int) -> list[Thread]:
+    async def members(self, tenant: str, roots: Sequence[str]) -> list[Member]:
+        """Everybody below these roots, however deep, in no order."""
+        ...
+
+    async def children(self, tenant: str, parent: str, after: tuple[int, str] | None, most: int) -> list[Thread]:
+        """In spawn order, behind (ordinal, id)."""
+        ...
+
+    async def threads(self, wanted: ThreadFilter, now: datetime, before_id: str | None, most: int) -> list[Thread]:
         """Newest first, ids below `before_id`."""
         ...
 
     async def inbox(
         self, tenant: str, now: datetime, after: tuple[datetime, str] | None, most: int
     ) -> tuple[list[Thread], int]:
-        """Wait states that are not deferred, longest waiting first, and how many there are in all."""
+        """Wait states that are not deferred, by rank, and how many there are in all."""
         ...
 
     async def events(self, tenant: str, thread_id: str, after_seq: int, most: int) -> list[Event]:

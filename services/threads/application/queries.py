@@ -11,6 +11,7 @@ from services.threads.application.catalogue import offered
 from services.threads.application.ports import Reader, ThreadFilter
 from services.threads.domain.events import Event
 from services.threads.domain.explaining import Explanation, explain
+from services.threads.domain.hoisting import Hoisted, by_parent, hoist, hoists_from
 from services.threads.domain.registration import Registration
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
@@ -22,6 +23,7 @@ class Card:
 
     thread: Thread
     child_states: dict[State, int]
+    hoisted: Sequence[Hoisted] = ()
 
 
 class Queries:
@@ -37,9 +39,17 @@ class Queries:
         (card,) = await self._cards(tenant, [thread])
         return card
 
+    async def children(
+        self, tenant: str, parent_id: str, after: tuple[int, str] | None, size: int
+    ) -> tuple[list[Card], bool]:
+        """Direct children in spawn order. ThreadNotFound."""
+        await self._reader.thread(tenant, parent_id)
+        rows = await self._reader.children(tenant, parent_id, after, size + 1)
+        return await self._cards(tenant, rows[:size]), len(rows) > size
+
     async def threads(self, wanted: ThreadFilter, before_id: str | None, size: int) -> tuple[list[Card], bool]:
         """Newest first."""
-        rows = await self._reader.threads(wanted, before_id, size + 1)
+        rows = await self._reader.threads(wanted, self._clock.now(), before_id, size + 1)
         return await self._cards(wanted.tenant, rows[:size]), len(rows) > size
 
     async def inbox(self, tenant: str, after: tuple[datetime, str] | None, size: int) -> tuple[list[Card], bool, int]:
@@ -65,4 +75,8 @@ class Queries:
     async def _cards(self, tenant: str, threads: Sequence[Thread]) -> list[Card]:
         parents = [thread.thread_id for thread in threads if thread.children]
         states = await self._reader.child_states(tenant, parents) if parents else {}
-        return [Card(thread, states.get(thread.thread_id, {})) for thread in threads]
+        hoists = [thread for thread in threads if hoists_from(thread)]
+        roots = sorted({thread.root_id for thread in hoists})
+        families = by_parent(await self._reader.members(tenant, roots)) if roots else {}
+        shown = {thread.thread_id: hoist(thread.thread_id, families) for thread in hoists}
+        return [Card(thread, states.get(thread.thread_id, {}), shown.get(thread.thread_id, ())) for thread in threads]

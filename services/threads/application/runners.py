@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -14,8 +14,9 @@ from services.kernel import telemetry
 from services.kernel.errors import Conflict, Invalid, Refusal
 from services.threads.application.catalogue import Catalogue, offered
 from services.threads.application.commands import Call, Commands, has_jobs
+from services.threads.application.holding import Grip, Held
 from services.threads.application.ports import Job, JobKind, SchemaCheck, Store, Wake, Work
-from services.threads.application.tasks import execution_task, inference_result, inference_task
+from services.threads.application.tasks import cleanup_task, execution_task, inference_result, inference_task
 from services.threads.domain import commands as c
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.effects import Effect
@@ -31,6 +32,12 @@ _POLL: Final = 1.0
 _BUSY_POLL: Final = 0.05
 """Seconds to the next look when a due job's thread was locked by somebody else."""
 
+_WANTED: Final = {
+    JobKind.INFERENCE: frozenset(INFERRING.values()),
+    JobKind.EXECUTION: frozenset({State.EXECUTING}),
+    JobKind.CLEANUP: frozenset({State.CLEANING_UP}),
+}
+"""The states in which a thread wants its job done."""
 LATE: Final = Actor(ActorKind.SERVICE, "threads.late_runner")
 """Who reports late where no token says who: the lease's row names the next holder by then."""
 
@@ -78,47 +85,56 @@ class Runners:
     async def start(self, actor: Actor | None, job_id: str, fence: int) -> None:
         """The first effect follows. Asked again under the same lease it says yes again."""
         async with self._store.work() as work:
-            thread, job = await self._held(work, job_id, fence)
+            held, job = await self._held(work, job_id, fence, Grip(0, laned=False), may_end=False)
             if job.started:
                 return
-            if job.kind is not JobKind.EXECUTION:
-                raise Invalid("INVALID_FIELD", "only an execution is started", field="job_id")
-            command = c.StartExecution(text(job.payload, "proposal_id"), text(job.payload, "digest"))
-            await self._commands.decided(work, _call(actor, job), thread, command)
+            if job.kind is JobKind.INFERENCE:
+                raise Invalid("INVALID_FIELD", "only an execution or a cleanup is started", field="job_id")
+            if job.kind is JobKind.EXECUTION:
+                command = c.StartExecution(text(job.payload, "proposal_id"), text(job.payload, "digest"))
+                await self._commands.decided(work, _call(actor, job), held.thread, command)
             await work.mark_started(job_id, fence)
         await self._wake.committed(jobs=False)
 
     async def complete(self, actor: Actor | None, job_id: str, fence: int, result: JsonObject) -> None:
         """The job's result; a repeat under the same fence is fine, a late or foreign one is told so."""
-        try:
+
+        async def attempt(grip: Grip) -> None:
             async with self._store.work() as work:
                 if await _said_already(work, job_id, fence, "done", None):
                     return
-                thread, job = await self._held(work, job_id, fence)
-                command = await self._completion(work, thread, job, result)
+                held, job = await self._held(work, job_id, fence, grip)
+                command = await self._completion(work, held.thread, job, result)
                 await work.end_job(job_id, "done")
-                _, caused = await self._commands.decided(work, _call(actor, job), thread, command)
+                _, caused = await self._commands.decided(work, _call(actor, job), held.thread, command, held.above)
+            _log.info("job.completed", job=job_id, thread=job.thread_id, kind=job.kind)
+            await self._wake.committed(jobs=has_jobs(caused))
+
+        try:
+            await self._commands.holding.attempt(job_id, 0, attempt)
         except Conflict as late:
             await self._keep_late(actor, job_id, success=True, code="", refusal=late)
             raise
-        _log.info("job.completed", job=job_id, thread=job.thread_id, kind=job.kind)
-        await self._wake.committed(jobs=has_jobs(caused))
 
     async def fail(
         self, actor: Actor | None, job_id: str, fence: int, code: str, detail: str, *, retryable: bool
     ) -> None:
         """No result. `detail` is for the log only (I8)."""
-        try:
+
+        async def attempt(grip: Grip) -> None:
             async with self._store.work() as work:
                 if await _said_already(work, job_id, fence, "failed", code):
                     return
-                thread, job = await self._held(work, job_id, fence)
-                caused = await self._failed(work, _call(actor, job), thread, job, code, retryable=retryable)
+                held, job = await self._held(work, job_id, fence, grip)
+                caused = await self._failed(work, _call(actor, job), held, job, code, retryable=retryable)
+            _log.warning("job.failed", job=job_id, thread=job.thread_id, kind=job.kind, code=code, detail=detail)
+            await self._wake.committed(jobs=has_jobs(caused))
+
+        try:
+            await self._commands.holding.attempt(job_id, 0, attempt)
         except Conflict as late:
             await self._keep_late(actor, job_id, success=False, code=code, refusal=late)
             raise
-        _log.warning("job.failed", job=job_id, thread=job.thread_id, kind=job.kind, code=code, detail=detail)
-        await self._wake.committed(jobs=has_jobs(caused))
 
     async def _claim_once(
         self, actor: Actor | None, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int
@@ -129,9 +145,7 @@ class Runners:
         leased: list[LeasedJob] = []
         busy = wrote = False
         async with self._store.work() as work:
-            for job in await work.claimed(claim_id):
-                held = await work.lock(job.tenant, job.thread_id)
-                leased.append(LeasedJob(job, await self._payload(work, held, job)))
+            leased = [await self._leased(work, job) for job in await work.claimed(claim_id)]
             if not leased:
                 for job in await work.candidates(kinds, most):
                     thread = await work.try_lock(job.tenant, job.thread_id)
@@ -144,6 +158,11 @@ class Runners:
         if wrote:
             await self._wake.committed(jobs=False)
         return leased, busy
+
+    async def _leased(self, work: Work, job: Job) -> LeasedJob:
+        """What a claim holds already, as it is now: nothing is locked, since nothing is written."""
+        thread = await work.read(job.tenant, job.thread_id)
+        return LeasedJob(job, await self._payload(work, thread, job))
 
     async def _lease(
         self, work: Work, actor: Actor | None, thread: Thread, job: Job, runner_id: str, claim_id: str
@@ -158,29 +177,36 @@ class Runners:
                 await work.end_job(job.id, "cancelled", refusal.reason)
                 return None
             after = outcome.thread
-        wanted = (*INFERRING.values(), State.EXECUTING)
-        if after.state not in wanted:
+        if after.state not in _WANTED[job.kind]:
             await work.end_job(job.id, "cancelled", after.reason or "not_wanted")
             return None
         leased = await work.lease(job, runner_id, claim_id)
+        self._commands.holding.lanes.learn_of(after, job.id)
         return None if leased is None else LeasedJob(leased, await self._payload(work, after, leased))
 
     async def _payload(self, work: Work, thread: Thread, job: Job) -> JsonObject:
         if job.kind is JobKind.EXECUTION:
             return execution_task(thread, job)
+        if job.kind is JobKind.CLEANUP:
+            return cleanup_task(thread, job)
         offers = offered(await work.registrations(job.tenant))
+        thread = replace(thread, context_items=await work.items(job.tenant, thread.thread_id))
         return inference_task(thread, thread.target or Target.ACTION, offers)
 
-    async def _held(self, work: Work, job_id: str, fence: int) -> tuple[Thread, Job]:
-        """Thread first, then job: the order of locks of every command."""
+    async def _held(self, work: Work, job_id: str, fence: int, grip: Grip, *, may_end: bool = True) -> tuple[Held, Job]:
+        """Thread first, then job: the order of locks of every command. A child's execution may end it."""
         found = await work.find_job(job_id)
-        thread = await work.lock(found.tenant, found.thread_id)
-        return thread, await work.hold(job_id, fence)
+        if found.kind is not JobKind.INFERENCE and may_end:
+            grip = Grip(max(grip.reach, 1), grip.laned)
+        held = await self._commands.holding.hold(work, found.tenant, found.thread_id, grip)
+        return held, await work.hold(job_id, fence)
 
     async def _completion(self, work: Work, thread: Thread, job: Job, result: JsonObject) -> c.Command:
         if job.kind is JobKind.EXECUTION:
             success = result.get("success") is True
             return c.FinishExecution(success, "" if success else "action_failed")
+        if job.kind is JobKind.CLEANUP:
+            return c.FinishCleanup(True, source_already_gone=result.get("source_already_gone") is True)
         command = inference_result(thread.target or Target.ACTION, result)
         if command.draft is None:
             return command
@@ -196,18 +222,21 @@ class Runners:
         )
 
     async def _failed(
-        self, work: Work, call: Call, thread: Thread, job: Job, code: str, *, retryable: bool
+        self, work: Work, call: Call, held: Held, job: Job, code: str, *, retryable: bool
     ) -> tuple[Effect, ...]:
         again = retryable and job.attempt < self._timing.inference_attempts
         if job.kind is JobKind.INFERENCE:
             await self._give_back(work, job, again=again, reason=code, ended="failed")
-            _, caused = await self._commands.decided(work, call, thread, c.FailInference(code, retry=again))
+            _, caused = await self._commands.decided(
+                work, call, held.thread, c.FailInference(code, retry=again), held.above
+            )
         elif again and not job.started:
             await self._give_back(work, job, again=True, reason=code, ended="failed")
             caused = ()
         else:
             await work.end_job(job.id, "failed", code)
-            _, caused = await self._commands.decided(work, call, thread, c.FinishExecution(False, code))
+            ended = c.FinishCleanup if job.kind is JobKind.CLEANUP else c.FinishExecution
+            _, caused = await self._commands.decided(work, call, held.thread, ended(False, code), held.above)
         return caused
 
     async def _give_back(self, work: Work, job: Job, *, again: bool, reason: str, ended: str) -> None:

@@ -11,6 +11,7 @@ from services.kernel.clock import Clock
 from services.kernel.errors import Refusal, Unavailable
 from services.kernel.telemetry import get_logger
 from services.threads.application.commands import Call, Commands, has_jobs
+from services.threads.application.holding import Held, HigherNeeded
 from services.threads.application.ports import Job, JobKind, Store, Wake, Work
 from services.threads.application.runners import backoff
 from services.threads.domain import commands as c
@@ -48,17 +49,24 @@ class Sweeper:
 
     async def sweep_leases(self) -> int:
         """One round; answers how many leases were ended."""
+        try:
+            return await self._sweep_leases()
+        except HigherNeeded:
+            return 0  # the family changed while its rows were being locked: the next round sees it as it is
+
+    async def _sweep_leases(self) -> int:
         ended, caused = 0, tuple[Effect, ...]()
         requeued = False
         async with self._store.work() as work:
             for job in await work.expired(_MOST):
-                thread = await work.try_lock(job.tenant, job.thread_id)
-                if thread is None:
+                held = await self._commands.holding.try_hold(work, job.tenant, job.thread_id)
+                if held is None:
                     continue
                 again, command = self._verdict(job)
                 await self._settle(work, job, again=again)
                 try:
-                    _, more = await self._commands.decided(work, Call(job.tenant, SWEEPER), thread, command)
+                    call = Call(job.tenant, SWEEPER)
+                    more = await self._tell(work, call, held, command)
                 except Refusal as refusal:
                     _log.error("sweeper.stray_job", job=job.id, thread=job.thread_id, reason=refusal.reason)
                     continue
@@ -70,11 +78,20 @@ class Sweeper:
 
     async def fire_timers(self) -> int:
         """One round; answers how many timers were fired."""
+        try:
+            return await self._fire_timers()
+        except HigherNeeded:
+            return 0
+
+    async def _fire_timers(self) -> int:
         fired = 0
         async with self._store.work() as work:
             for tenant, thread in await work.due(self._clock.now(), _MOST):
+                held = await self._commands.holding.try_hold(work, tenant, thread.thread_id)
+                if held is None:
+                    continue
                 try:
-                    await self._commands.decided(work, Call(tenant, CLOCK), thread, c.Timeout())
+                    await self._commands.decided(work, Call(tenant, CLOCK), held.thread, c.Timeout(), held.above)
                 except Refusal as refusal:
                     _log.error("timer.stray", thread=thread.thread_id, reason=refusal.reason)
                     await work.clear_timer(tenant, thread.thread_id)
@@ -93,11 +110,19 @@ class Sweeper:
             await self._wake.committed(jobs=False)
         return len(back)
 
-    def _verdict(self, job: Job) -> tuple[bool, c.Command]:
-        """Whether the job runs again, and what its thread is told."""
+    async def _tell(self, work: Work, call: Call, held: Held, command: c.Command | None) -> tuple[Effect, ...]:
+        if command is None:
+            return ()
+        return (await self._commands.decided(work, call, held.thread, command, held.above))[1]
+
+    def _verdict(self, job: Job) -> tuple[bool, c.Command | None]:
+        """Whether the job runs again, and what its thread is told, if anything."""
         left = job.attempt < self._timing.inference_attempts
         if job.kind is JobKind.INFERENCE:
             return left, c.LoseInference(retry=left)
+        if job.kind is JobKind.CLEANUP:
+            again = left and not job.started
+            return again, None if again else c.FinishCleanup(False, "runner_lost" if job.started else "job_parked")
         if job.started and job.payload.get("idempotent") is not True:
             return False, c.LoseExecution()
         return left, c.LoseExecution(parked=not left)

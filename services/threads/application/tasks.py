@@ -68,6 +68,11 @@ def execution_task(thread: Thread, job: Job) -> JsonObject:
     }
 
 
+def cleanup_task(thread: Thread, job: Job) -> JsonObject:
+    """Which source is to be taken away, and by which adapter."""
+    return {**job.payload, "thread": {"id": thread.thread_id, "title": thread.title}}
+
+
 def inference_result(target: Target, result: JsonObject) -> CompleteInference:
     """A runner's answer as a command. Invalid when it breaks the limits; NUL and surrogates become U+FFFD
     (PUB22).

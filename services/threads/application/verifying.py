@@ -16,6 +16,7 @@ from services.threads.domain.reading import text
 from services.threads.domain.states import INFERRING, TERMINAL, State
 from services.threads.domain.thread import Thread
 
+_RUN = {State.EXECUTING: JobKind.EXECUTION, State.CLEANING_UP: JobKind.CLEANUP}
 _WORKED_ON = {
     State.AWAITING_INFERENCE: (JobKind.INFERENCE, "queued"),
     **dict.fromkeys(INFERRING.values(), (JobKind.INFERENCE, "leased")),
@@ -69,8 +70,8 @@ def _log(stored: Stored) -> list[str]:
 def _work(stored: Stored) -> list[str]:
     """Exactly the states that are worked on have a live job, and only one."""
     state, jobs = stored.thread.state, list(stored.live_jobs)
-    if state is State.EXECUTING:
-        right = len(jobs) == 1 and jobs[0][0] == JobKind.EXECUTION
+    if state in _RUN:
+        right = len(jobs) == 1 and jobs[0][0] == _RUN[state]
     elif state in _WORKED_ON:
         right = jobs == [_WORKED_ON[state]]
     else:

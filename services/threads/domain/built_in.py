@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from services.threads.domain.canonical import JsonObject
+from services.threads.domain.proposal import DECOMPOSE
 from services.threads.domain.registration import Registration
 
 
@@ -49,6 +50,27 @@ _UNIVERSAL: Final = (
     ),
 )
 _RUNNER: Final = (
+    Registration(
+        name=DECOMPOSE,
+        description="Breaks the matter down: each child is worked on by itself, and this thread waits for all of them.",
+        category="thread",
+        schema=_object(
+            ["children"],
+            children={
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 100,
+                "items": _object(
+                    ["title"],
+                    title={"type": "string", "minLength": 1, "maxLength": 200},
+                    description={"type": "string", "maxLength": 4000},
+                ),
+            },
+        ),
+        irreversibility="low",
+        regret_potential="low",
+        built_in=True,
+    ),
     Registration(
         name="file_append",
         description="Appends text to a file in the files folder.",

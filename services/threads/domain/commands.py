@@ -11,8 +11,10 @@ from typing import TypeAlias
 
 from services.threads.domain.autonomy import Policy
 from services.threads.domain.canonical import JsonObject
+from services.threads.domain.cascade import CascadePolicy
 from services.threads.domain.events import Actor
 from services.threads.domain.proposal import ActionChoice, ActionDraft
+from services.threads.domain.states import State
 from services.threads.domain.thread import ContextItem, Relationship
 
 
@@ -38,8 +40,20 @@ class Citation:
 
 
 @dataclass(frozen=True)
+class Spawn:
+    """A start that is no inference (section 0.2): a proposal to decide on, a question to answer, or an end. Nothing
+    that is spawned executes by itself.
+    """
+
+    state: State
+    reason: str
+    action: ActionChoice | None = None
+    question: str = ""
+
+
+@dataclass(frozen=True)
 class CreateThread:
-    """A new root or child. It begins inference at once unless `begin` is False."""
+    """A new root or child. It begins inference at once unless `begin` is False or it is spawned elsewhere."""
 
     thread_id: str
     title: str
@@ -54,6 +68,7 @@ class CreateThread:
     parent_relationship: Relationship = Relationship.DECOMPOSE
     originating_scrape_id: str | None = None
     begin: bool = True
+    spawn: Spawn | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +167,7 @@ class Dismiss:
 
     cited: Citation | None = None
     reason: str = "user_dismiss"
+    cancel_executing: bool = False
 
 
 @dataclass(frozen=True)
@@ -256,7 +272,9 @@ class Timeout:
 
 @dataclass(frozen=True)
 class RequestCleanup:
-    """Undo the source of the thread."""
+    """Take the source of the thread away: `task` names the adapter and its parameters."""
+
+    task: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -272,6 +290,8 @@ class FinishCleanup:
 class RetryCleanup:
     """Try the cleanup again."""
 
+    task: JsonObject = field(default_factory=dict)
+
 
 @dataclass(frozen=True)
 class AcceptCleanupFailure:
@@ -283,13 +303,32 @@ class ForceClose:
     """The parent, or an operator, ends the thread in whatever live state."""
 
     reason: str = "parent_force_close"
+    cancel_executing: bool = False
+    cascaded: tuple[str, ...] | None = None
+    """The descendants that were closed with it, deepest first, where it was the one that was told to close."""
 
 
 @dataclass(frozen=True)
 class SpawnChildren:
-    """Children were created for this thread, in this order, in the same transaction."""
+    """Children were created for this thread, in this order, in the same transaction. `labels` make it columns of a
+    group; None keeps what the thread has.
+    """
 
     child_thread_ids: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    relationship: Relationship | None = None
+    cascade_policy: CascadePolicy | None = None
+    originating_scrape_id: str | None = None
+    source_count: int = 0
+    cluster_count: int = 0
+    user_created: bool = False
+
+
+@dataclass(frozen=True)
+class ReportChildren:
+    """Children reached these terminal states, in this order, in the same transaction."""
+
+    ended: tuple[tuple[str, State], ...]
 
 
 @dataclass(frozen=True)
@@ -332,5 +371,6 @@ Command: TypeAlias = (
     | AcceptCleanupFailure
     | ForceClose
     | SpawnChildren
+    | ReportChildren
     | SettleChildren
 )

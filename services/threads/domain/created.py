@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from services.threads.domain.canonical import Json, JsonObject
-from services.threads.domain.commands import CreateThread
+from services.threads.domain.commands import CreateThread, Spawn
 from services.threads.domain.events import Event, Fact
 from services.threads.domain.kinds import Kind
 from services.threads.domain.policy_json import policy_from, policy_json
@@ -32,9 +32,18 @@ def creation(command: CreateThread) -> Fact:
             "ordinal": command.ordinal,
             "parent_relationship": command.parent_relationship,
             "originating_scrape_id": command.originating_scrape_id,
-            "spawned_at": {"state": State.PROPOSED, "reason": "created"},
+            "spawned_at": _spawned_at(command.spawn),
         },
     )
+
+
+def _spawned_at(spawn: Spawn | None) -> JsonObject:
+    if spawn is None:
+        return {"state": State.PROPOSED, "reason": "created"}
+    told: dict[str, Json] = {"state": spawn.state, "reason": spawn.reason}
+    if spawn.question:
+        told["question"] = spawn.question
+    return told
 
 
 def created(event: Event) -> Thread:
@@ -60,6 +69,8 @@ def created(event: Event) -> Thread:
         ordinal=whole(data, "ordinal"),
         parent_relationship=Relationship(text(data, "parent_relationship") or Relationship.DECOMPOSE),
         originating_scrape_id=maybe_text(data, "originating_scrape_id"),
+        question=text(spawned, "question"),
+        reason="" if text(spawned, "reason") == "created" else text(spawned, "reason"),
     )
 
 

@@ -11,6 +11,7 @@ from services.threads.domain import (
     accepting,
     deciding_choices,
     deciding_execution,
+    deciding_family,
     deciding_inference,
     deciding_upkeep,
 )
@@ -53,7 +54,9 @@ def _create(thread: Thread | None, command: c.CreateThread, stamp: c.Stamp) -> t
     command = deciding_upkeep.checked_creation(command)
     (event,) = number([creation(command)], 0, stamp.now, stamp.actor, stamp.new_event_id)
     draft = Draft(evolve(None, event), stamp, (event,))
-    if command.begin:
+    if command.spawn is not None:
+        deciding_upkeep.begin_elsewhere(draft, command.spawn)
+    elif command.begin:
         draft.move(Trigger.BEGIN_INFERENCE)
     return draft.events, draft.thread
 
@@ -111,18 +114,22 @@ def _apply(draft: Draft, command: c.Command) -> Draft:
         case c.Timeout():
             return deciding_upkeep.timeout(draft)
         case c.RequestCleanup():
-            return draft.move(Trigger.CLEANUP_REQUESTED, decision=decision("cleanup"))
+            data = {"cleanup": command.task}
+            return draft.move(Trigger.CLEANUP_REQUESTED, decision=decision("cleanup"), data=data)
         case c.FinishCleanup():
             return deciding_upkeep.finish_cleanup(draft, command)
         case c.RetryCleanup():
-            return draft.move(Trigger.RETRY_CLEANUP, decision=decision("retry_cleanup"))
+            data = {"cleanup": command.task}
+            return draft.move(Trigger.RETRY_CLEANUP, decision=decision("retry_cleanup"), data=data)
         case c.AcceptCleanupFailure():
             return draft.move(Trigger.ACCEPT_CLEANUP_FAILURE, decision=decision("accept_cleanup_failure"))
         case c.ForceClose():
             return deciding_upkeep.force_close(draft, command)
         case c.SpawnChildren():
-            return deciding_upkeep.spawn_children(draft, command)
+            return deciding_family.spawn_children(draft, command)
+        case c.ReportChildren():
+            return deciding_family.report_children(draft, command)
         case c.SettleChildren():
-            return deciding_upkeep.settle_children(draft, command)
+            return deciding_family.settle_children(draft, command)
         case _:
             assert_never(command)

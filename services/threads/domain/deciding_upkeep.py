@@ -1,4 +1,4 @@
-"""Everything around the work: creation, postponing, renaming, timers, cleanup, children, force close."""
+"""Everything around the work: creation, postponing, renaming, timers, cleanup, force close."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from datetime import datetime, timedelta
 
 from services.kernel.errors import Invalid
 from services.threads.domain import limits
-from services.threads.domain.branches import BranchFacts, resolve
-from services.threads.domain.canonical import Json
-from services.threads.domain.checks import check_json, check_line, check_text
+from services.threads.domain.canonical import Json, JsonObject
+from services.threads.domain.checks import check_json, check_line, check_object, check_text
 from services.threads.domain.commands import (
     CreateThread,
     FinishCleanup,
     ForceClose,
     Later,
     Rename,
-    SettleChildren,
-    SpawnChildren,
+    Spawn,
 )
 from services.threads.domain.created import item_json
 from services.threads.domain.drafting import Draft
 from services.threads.domain.errors import AlreadyTerminal, InvalidTransition
 from services.threads.domain.events import Fact
 from services.threads.domain.kinds import Kind
-from services.threads.domain.proposal import DECOMPOSE
-from services.threads.domain.states import TERMINAL, State
-from services.threads.domain.table import Branch, lookup
+from services.threads.domain.proposal import chosen_content
+from services.threads.domain.proposing import proposed
+from services.threads.domain.states import CLARIFICATION, TERMINAL, State
 from services.threads.domain.thread import ContextItem, Thread
 from services.threads.domain.triggers import Trigger
 
@@ -49,7 +47,39 @@ def checked_creation(command: CreateThread) -> CreateThread:
         seen.add(item.id)
     items = [item_json(item) for item in command.context_items]
     check_json("context_items", items, limits.CONTEXT_BYTES_MAX)
+    if command.spawn is not None:
+        checked_spawn(command.spawn)
     return replace(command, title=title)
+
+
+_SPAWNED_IN = frozenset({State.AWAITING_CONFIRMATION, *CLARIFICATION.values(), State.DISMISSED})
+
+
+def checked_spawn(spawn: Spawn) -> Spawn:
+    """Refuse a start that no thread may have: an action belongs to the gate, a question to a clarification."""
+    if spawn.state not in _SPAWNED_IN:
+        raise Invalid("INVALID_FIELD", f"nothing is spawned in {spawn.state}", field="state", state=spawn.state)
+    check_text("question", spawn.question, limits.FEEDBACK_MAX)
+    if (spawn.action is not None) != (spawn.state is State.AWAITING_CONFIRMATION):
+        raise Invalid("INVALID_FIELD", "an action and awaiting_confirmation belong together", field="action")
+    if bool(spawn.question.strip()) and spawn.state not in CLARIFICATION.values():
+        raise Invalid("INVALID_FIELD", "a question belongs to a clarification", field="question")
+    if spawn.state in CLARIFICATION.values() and not spawn.question.strip():
+        raise Invalid("INVALID_FIELD", "a clarification needs a question", field="question")
+    return spawn
+
+
+def begin_elsewhere(draft: Draft, spawn: Spawn) -> Draft:
+    """What stands at the start besides `thread_created`: the proposal at the gate, or why it ended at once."""
+    if spawn.action is not None:
+        content = chosen_content(spawn.action)
+        check_object("parameters", content)
+        extra: JsonObject = {"synthetic": True}
+        _, fact = proposed(draft.thread, draft.stamp.proposal_id, content, confidence=None, by_user=False, extra=extra)
+        draft.add(fact)
+    elif spawn.state is State.DISMISSED:
+        draft.add(Fact(Kind.THREAD_DISMISSED, {"reason": spawn.reason}))
+    return draft
 
 
 def postponed(thread: Thread, command: Later, now: datetime) -> Fact:
@@ -103,37 +133,11 @@ def finish_cleanup(draft: Draft, command: FinishCleanup) -> Draft:
 
 def force_close(draft: Draft, command: ForceClose) -> Draft:
     """Ends every live state, an executing one too."""
+    check_text("reason", command.reason, limits.FEEDBACK_MAX)
+    if command.cascaded is not None:
+        listed = list(command.cascaded[: limits.CHILDREN_MAX])
+        draft.add(Fact(Kind.PARENT_FORCE_CLOSE, {"cascaded": listed, "cascaded_count": len(command.cascaded)}))
     return draft.move(Trigger.PARENT_FORCE_CLOSE, data={"reason": command.reason})
-
-
-def spawn_children(draft: Draft, command: SpawnChildren) -> Draft:
-    """Zero children are refused; a running action may spawn only if it is decompose (section 0.2)."""
-    thread = draft.thread
-    if not command.child_thread_ids:
-        raise Invalid("NO_CHILDREN", "at least one child is needed", field="children")
-    if lookup(thread.state, Trigger.CHILDREN_SPAWNED) is None:
-        raise InvalidTransition(thread.state, Trigger.CHILDREN_SPAWNED)
-    decomposes = thread.proposal is not None and thread.proposal.name == DECOMPOSE
-    if thread.state is State.EXECUTING and not decomposes:
-        raise InvalidTransition(thread.state, Trigger.CHILDREN_SPAWNED)
-    count = len(command.child_thread_ids)
-    data: dict[str, Json] = {"child_thread_ids": list(command.child_thread_ids), "source_count": count}
-    draft.add(Fact(Kind.SUBTHREADS_SPAWNED, data))
-    return draft.move(Trigger.CHILDREN_SPAWNED)
-
-
-def settle_children(draft: Draft, command: SettleChildren) -> Draft:
-    """Ends a monitoring parent; nothing to end is nothing to write."""
-    facts = BranchFacts(all_terminal=command.all_terminal, all_dismissed_singular=command.all_dismissed_singular)
-    if draft.thread.state is not State.MONITORING:
-        raise InvalidTransition(draft.thread.state, Trigger.EXECUTION_DONE)
-    if resolve(Branch.DONE_WHEN_ALL_SUBTHREADS_TERMINAL, facts).state is State.MONITORING:
-        return draft
-    data: dict[str, Json] = {
-        "all_terminal": command.all_terminal,
-        "all_dismissed_singular": command.all_dismissed_singular,
-    }
-    return draft.move(Trigger.EXECUTION_DONE, facts=facts, data=data)
 
 
 def _check_item(field: str, item: ContextItem) -> None:

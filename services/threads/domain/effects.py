@@ -12,6 +12,7 @@ from typing import TypeAlias
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.events import Event
 from services.threads.domain.kinds import Kind
+from services.threads.domain.proposal import as_object
 from services.threads.domain.reading import text
 from services.threads.domain.states import INFERRING, State, Target
 from services.threads.domain.thread import Thread
@@ -37,7 +38,9 @@ class EnqueueExecution:
 
 @dataclass(frozen=True)
 class EnqueueCleanup:
-    """The source of the thread is to be cleaned up."""
+    """The source of the thread is to be cleaned up: adapter and parameters."""
+
+    task: JsonObject
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,11 @@ def effects(events: Iterable[Event], after: Thread, timing: Timing) -> tuple[Eff
             wanted.append(CancelJobs())
         if to == State.AWAITING_INFERENCE and trigger != Trigger.INFERENCE_LOST:
             wanted.append(EnqueueInference(Target(text(data, "target"))))
-        elif to == State.EXECUTING and after.proposal is not None:
+        elif to == State.EXECUTING and after.state is State.EXECUTING and after.proposal is not None:
             proposal = after.proposal
             wanted.append(EnqueueExecution(proposal.proposal_id, proposal.digest, proposal.idempotent))
         elif to == State.CLEANING_UP:
-            wanted.append(EnqueueCleanup())
+            wanted.append(EnqueueCleanup(as_object(data.get("cleanup"))))
     return (*wanted, *_timer(moves, after, timing))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +10,10 @@ from services.kernel.errors import Conflict, EtagMismatch, Invalid, NotAllowed, 
 from services.threads.domain.events import Actor
 from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import State
+
+
+class CorruptFamily(Exception):
+    """Parents and children contradict each other. No refusal: only SQL behind the service's back can have done that."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,49 @@ class NotExecutable(NotAllowed):
 
     def __init__(self, state: State, kind: str) -> None:
         super().__init__("ACTION_NOT_ALLOWED", f"a proposal of kind {kind} runs nothing", state=state, kind=kind)
+
+
+class PolicyMet(NotAllowed):
+    """The parent has what it needs and only waits for what still executes (section 0.5)."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__("POLICY_MET", "the family has what it needs: it gets no more children", state=state)
+
+
+class WrongRelationship(NotAllowed):
+    """Its children relate to it in another way."""
+
+    def __init__(self, relationship: str) -> None:
+        super().__init__(
+            "WRONG_RELATIONSHIP", f"the thread's children are its {relationship}", relationship=relationship
+        )
+
+
+class TooDeep(Invalid):
+    """A thread has at most 32 ancestors (section 0.4)."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("TOO_DEEP", f"a thread has at most {limit} ancestors", field="parent_id", limit=limit)
+
+
+class DescendantExecuting(NotAllowed):
+    """A family is not closed over a running action unless that is asked for (section 0.5)."""
+
+    def __init__(self, executing: Sequence[str]) -> None:
+        listed = ", ".join(executing[:50])
+        super().__init__(
+            "DESCENDANT_EXECUTING",
+            f"{len(executing)} sub-threads are executing: wait, or set cancel_executing",
+            threads=listed,
+            count=len(executing),
+        )
+
+
+class NoCleanup(NotAllowed):
+    """No adapter knows where the thread comes from."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__("NO_CLEANUP", "no clean-up adapter knows the source of this thread", state=state)
 
 
 class AlreadyTerminal(NotAllowed):

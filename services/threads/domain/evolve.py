@@ -7,14 +7,24 @@ from dataclasses import replace
 from datetime import datetime
 
 from services.threads.domain.canonical import JsonObject
+from services.threads.domain.cascade import cascade_from
 from services.threads.domain.created import created
 from services.threads.domain.events import Event
+from services.threads.domain.items import with_moved
 from services.threads.domain.kinds import Kind
 from services.threads.domain.moved import moved
 from services.threads.domain.proposal import ActionKind, Proposal, as_object
-from services.threads.domain.reading import maybe_number, text
+from services.threads.domain.reading import maybe_number, maybe_text, text
 from services.threads.domain.states import State, Target
-from services.threads.domain.thread import AutoAdvance, Execution, Feedback, FeedbackKind, Inferred, Thread
+from services.threads.domain.thread import (
+    AutoAdvance,
+    Execution,
+    Feedback,
+    FeedbackKind,
+    Inferred,
+    Relationship,
+    Thread,
+)
 
 
 def rebuild(events: Iterable[Event]) -> Thread:
@@ -55,14 +65,20 @@ def _apply(thread: Thread, event: Event) -> Thread:
             return replace(thread, execution=Execution(text(data, "proposal_id"), started=True))
         case Kind.EXECUTION_FINISHED:
             return _finished(thread, event)
-        case Kind.SUBTHREADS_SPAWNED:
-            children = data.get("child_thread_ids")
-            more = len(children) if isinstance(children, list | tuple) else 0
-            return replace(thread, children=thread.children + more, open_children=thread.open_children + more)
+        case Kind.SUBTHREADS_SPAWNED | Kind.GROUPS_SPAWNED:
+            return _spawned(thread, data)
         case Kind.SUBTHREAD_TERMINAL_REPORTED:
-            return replace(thread, open_children=thread.open_children - 1)
+            dismissed = text(data, "child_terminal_state") == State.DISMISSED
+            return replace(
+                thread,
+                open_children=thread.open_children - 1,
+                dismissed_children=thread.dismissed_children + dismissed,
+                policy_met=thread.policy_met or bool(data.get("policy_met")),
+            )
         case Kind.AUTO_ADVANCE_DECISION:
             return replace(thread, trail=(*thread.trail, _advanced(data)))
+        case Kind.CONTEXT_ITEM_MOVED:
+            return replace(thread, context_items=with_moved(thread.context_items, data))
         case Kind.THREAD_RENAMED:
             return replace(thread, title=text(data, "new_title"))
         case Kind.LATER:
@@ -70,6 +86,20 @@ def _apply(thread: Thread, event: Event) -> Thread:
             return replace(thread, resurface_at=until, been_later=True)
         case _:
             return thread
+
+
+def _spawned(thread: Thread, data: JsonObject) -> Thread:
+    children = data.get("child_thread_ids")
+    more = len(children) if isinstance(children, list | tuple) else 0
+    policy = data.get("cascade_policy")
+    return replace(
+        thread,
+        children=thread.children + more,
+        open_children=thread.open_children + more,
+        parent_relationship=Relationship(text(data, "parent_relationship") or thread.parent_relationship),
+        cascade_policy=thread.cascade_policy if policy is None else cascade_from(policy),
+        originating_scrape_id=maybe_text(data, "originating_scrape_id") or thread.originating_scrape_id,
+    )
 
 
 def _spent(thread: Thread, data: JsonObject, target: Target) -> Thread:

@@ -26,7 +26,7 @@ _MOVES: Final[dict[State, tuple[str, ...]]] = {
     State.AWAITING_ACTION_CLARIFICATION: ("provide", "set_action_proposal", *_WAYS_OUT),
     State.AWAITING_REVIEW: ("accept_review", "redirect_action", *_WAYS_OUT),
     State.AWAITING_REDIRECT: ("redirect_action", "provide", *_WAYS_OUT),
-    State.DONE_CLEANUP_UNSUCCESSFUL: _WAYS_OUT,
+    State.DONE_CLEANUP_UNSUCCESSFUL: ("retry_cleanup", "accept_cleanup_failure", *_WAYS_OUT),
     State.EXECUTING: (),
     State.CLEANING_UP: ("dismiss",),
     State.MONITORING: _WAYS_OUT,

@@ -9,6 +9,8 @@ DESCRIPTION_MAX: Final = 20_000
 FEEDBACK_MAX: Final = 4_000
 """Redirect feedback, clarification and edit texts, rejection and dismissal reasons, hand-off notes."""
 RATIONALE_MAX: Final = 4_000
+QUERY_MAX: Final = 200
+"""Of a search."""
 NAME_MAX: Final = 120
 """Names of actions, of sources, of models and tiers."""
 RECIPIENT_MAX: Final = 200
@@ -20,6 +22,13 @@ ITEM_ID_MAX: Final = 128
 ITEM_SOURCE_MAX: Final = 64
 """Of an item's source and of its type."""
 ITEM_LABEL_MAX: Final = 500
+
+DEPTH_MAX: Final = 32
+"""Ancestors of a thread (section 0.4)."""
+CHILDREN_MAX: Final = 10_000
+"""Of one spawn."""
+CLUSTERS_MAX: Final = 1_000
+SCRAPE_ID_MAX: Final = 128
 
 JSON_DEPTH_MAX: Final = 24
 JSON_BYTES_MAX: Final = 64 * 1024

@@ -34,6 +34,9 @@ def moved(thread: Thread, event: Event) -> Thread:
         superseded = thread.proposal or thread.prior_proposal
         target = Target(text(data, "target"))
         return replace(thread, target=target, proposal=None, prior_proposal=superseded)
+    if text(data, "trigger") == Trigger.CHILDREN_SPAWNED and text(data, "from") != State.EXECUTING:
+        superseded = thread.proposal or thread.prior_proposal
+        return replace(thread, proposal=None, prior_proposal=superseded)  # its children act instead
     if to is State.EXECUTING and thread.proposal is not None:
         return replace(thread, execution=Execution(thread.proposal.proposal_id))
     if to is State.HANDED_OFF:

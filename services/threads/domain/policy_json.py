@@ -28,13 +28,14 @@ _NUMBERS: Mapping[str, float] = {"inference_confidence_floor": 1.0, "budget_usd"
 _FLAGS = frozenset({"pause_on_risk_amplifier", "combined_inference"})
 
 
-def policy_from(value: Json, default: str = autonomy.DEFAULT_PRESET) -> Policy:
-    """None gives the `default` preset, a string a preset, an object the default axes with its own on top.
+def policy_from(value: Json, default: str = autonomy.DEFAULT_PRESET, base: Policy | None = None) -> Policy:
+    """None gives `base`, else the `default` preset; a string a preset; an object lays its own axes on top of `base`,
+    else of the default axes.
 
     Raises Invalid, naming the axis, on an unknown preset, axis or value.
     """
     if value is None:
-        return autonomy.PRESETS[default]
+        return autonomy.PRESETS[default] if base is None else base
     if isinstance(value, str):
         if value not in autonomy.PRESETS:
             names = ", ".join(autonomy.PRESETS)
@@ -42,7 +43,7 @@ def policy_from(value: Json, default: str = autonomy.DEFAULT_PRESET) -> Policy:
         return autonomy.PRESETS[value]
     if not isinstance(value, Mapping):
         raise Invalid("INVALID_POLICY", "autonomy is a preset's name or an object", field="autonomy")
-    policy = autonomy.compose({axis: _axis(axis, given) for axis, given in value.items()})
+    policy = autonomy.compose(base, {axis: _axis(axis, given) for axis, given in value.items()})
     if autonomy.TIERS.index(policy.inference_floor_tier) > autonomy.TIERS.index(policy.inference_ceiling_tier):
         raise Invalid("INVALID_POLICY", "the tier floor is above its ceiling", field="autonomy.inference_floor_tier")
     return policy

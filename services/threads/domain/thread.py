@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from services.threads.domain.autonomy import Policy
 from services.threads.domain.canonical import Json, JsonObject
+from services.threads.domain.cascade import CascadePolicy, Rule, Tally
 from services.threads.domain.errors import Decided
 from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import State, Target
@@ -110,6 +111,11 @@ class Thread:
     originating_scrape_id: str | None = None
     children: int = 0
     open_children: int = 0
+    dismissed_children: int = 0
+    cascade_policy: CascadePolicy | None = None
+    """As chosen at spawn; None: the relationship's own."""
+    policy_met: bool = False
+    """The policy is satisfied; what still executes is waited for (section 0.5)."""
     target: Target | None = None
     inferred: frozenset[Target] = frozenset()
     intent: Inferred | None = None
@@ -134,6 +140,19 @@ class Thread:
     def root_id(self) -> str:
         """The oldest ancestor, the thread itself for a root."""
         return self.path[0] if self.path else self.thread_id
+
+    @property
+    def policy_in_force(self) -> CascadePolicy:
+        """The chosen cascade policy, else the relationship's own (section 0.5)."""
+        if self.cascade_policy is not None:
+            return self.cascade_policy
+        singular = self.parent_relationship is Relationship.SINGULAR
+        return CascadePolicy(Rule.ALL_DISMISSED_DISMISSES if singular else Rule.ALL_TERMINAL)
+
+    @property
+    def tally(self) -> Tally:
+        """The children by how they ended."""
+        return Tally(self.children, self.open_children, self.dismissed_children)
 
     @property
     def etag(self) -> str:

@@ -45,6 +45,8 @@ JOB_DRIVEN = frozenset(
         Trigger.INFERENCE_LOST,
         Trigger.EXECUTION_DONE,
         Trigger.EXECUTION_FAILED,
+        Trigger.CLEANUP_SUCCEEDED,
+        Trigger.CLEANUP_FAILED,
     }
 )
 """Triggers fired by the job itself, whose row is therefore settled by its own call and never cancelled."""

@@ -73,6 +73,7 @@ def event(written: Event, data_json: bytes) -> event_pb.ThreadEvent:
         actor=_actor(written.actor),
         event_time=timestamp(written.time),
         data_json=data_json,
+        migration_id=text(written.data, "migration_id"),
     )
 
 

@@ -38,11 +38,15 @@ def runner_of(principal: Principal) -> Actor | None:
 
 
 def call(principal: Principal, method: str, request: Message, *, request_id: str, etag: str = "") -> Call:
-    """A mutation: its key is the caller's, bound to the method and the whole body."""
+    """A mutation: its key is the caller's, bound to the method and the whole body. The etag of a preview carries the
+    mark of what was foreseen behind the thread's own.
+    """
+    read, _, mark = etag.partition(".")
     return Call(
         tenant=principal.tenant,
         actor=actor_of(principal),
         key=idempotency.key_for(principal, f"threads.{method}", request_id),
         digest=idempotency.body_digest(request.SerializeToString(deterministic=True)),
-        etag=etag or None,
+        etag=read or None,
+        mark=mark or None,
     )

@@ -4,6 +4,7 @@ nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -11,6 +12,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.threads.domain.autonomy import LEVELS
 from services.threads.domain.canonical import JsonObject, canonical_json
+from services.threads.domain.cleaning import cleanup_of
+from services.threads.domain.hoisting import Hoisted
 from services.threads.domain.policy_json import policy_json
 from services.threads.domain.proposal import ActionKind, Proposal
 from services.threads.domain.ranking import behind
@@ -25,6 +28,7 @@ _STAND_IN: Final = {
     ActionKind.SUGGESTION: "(suggestion)",
     ActionKind.CLARIFICATION: "(unknown)",
 }
+_HOISTED_BYTES: Final = 2 * 1024 * 1024
 _SUMMARY_PARAMETERS: Final = ("title", "subject", "description", "name")
 
 
@@ -40,8 +44,8 @@ def state_of(state: State) -> pb.Thread.State.ValueType:
     return pb.Thread.State.Value(f"STATE_{state.name}")
 
 
-def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
-    """The card."""
+def card(thread: Thread, child_states: dict[State, int], hoisted: Sequence[Hoisted] = ()) -> pb.Thread:
+    """The card; a singular umbrella's has the actions of its descendants (section 4.10)."""
     shown = pb.Thread(
         name=f"threads/{thread.thread_id}",
         id=thread.thread_id,
@@ -59,8 +63,9 @@ def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
         intent=_intent(thread),
         context=_context(thread.context),
         context_items=_items(thread),
-        actions=[] if thread.proposal is None else [action(thread.proposal)],
-        risk_highlight=_risk(thread.proposal),
+        actions=_hoisted(hoisted) if thread.proposal is None else [action(thread.proposal)],
+        hoisted_count=len(hoisted),
+        risk_highlight=_highest([thread.proposal, *(one.proposal for one in hoisted)]),
         auto_advance_trail=[
             pb.Thread.AutoAdvance(
                 target=entry.target,
@@ -76,14 +81,22 @@ def card(thread: Thread, child_states: dict[State, int]) -> pb.Thread:
         sub_thread_state_counts={state.value: count for state, count in child_states.items()},
         parent_relationship=pb.Thread.Relationship.Value(f"RELATIONSHIP_{thread.parent_relationship.name}"),
         originating_scrape_id=thread.originating_scrape_id or "",
+        open_children=thread.open_children,
+        ordinal=thread.ordinal,
+        path=thread.path,
         has_been_later=thread.been_later,
         parent_event_id=thread.last_event_id,
         question=thread.question if thread.state in CLARIFICATION.values() else "",
         waiting_behind=behind(thread),
+        can_clean_up=cleanup_of(thread) is not None,
         autonomy_json=canonical_json(policy_json(thread.autonomy)),
     )
     if thread.resurface_at is not None:
         shown.resurface_at.CopyFrom(timestamp(thread.resurface_at))
+    if thread.children:
+        rule = thread.policy_in_force
+        shown.cascade_policy.rule = pb.CascadePolicy.Rule.Value(f"RULE_{rule.rule.name}")
+        shown.cascade_policy.n = rule.n
     _add_outcome(shown, thread)
     return shown
 
@@ -110,6 +123,23 @@ def action(proposal: Proposal) -> pb.Action:
         confidence=proposal.confidence,
         model_used=proposal.model_used,
     )
+
+
+def _hoisted(hoisted: Sequence[Hoisted]) -> list[pb.Action]:
+    """As many as fit a message with all else on the card; `hoisted_count` tells how many there are."""
+    shown, size = [], 0
+    for one in hoisted:
+        made = action(one.proposal)
+        made.host_thread_id = one.host_thread_id
+        made.host_title = one.host_title
+        made.host_state = state_of(one.host_state)
+        made.state = one.state
+        made.settled = one.settled
+        size += made.ByteSize()
+        if size > _HOISTED_BYTES:
+            break
+        shown.append(made)
+    return shown
 
 
 def _intent(thread: Thread) -> pb.Thread.Intent:
@@ -160,6 +190,12 @@ def _display_mode(state: State) -> pb.Thread.DisplayMode.ValueType:
     if is_terminal(state):
         return pb.Thread.DISPLAY_MODE_TERMINAL
     return pb.Thread.DISPLAY_MODE_ACTIONABLE if is_wait(state) else pb.Thread.DISPLAY_MODE_MID_PROCESS
+
+
+def _highest(proposals: Sequence[Proposal | None]) -> str:
+    """The highest level over all actions, settled ones too."""
+    found = {_risk(proposal) for proposal in proposals}
+    return next((level for level in reversed(LEVELS) if level in found), "")
 
 
 def _risk(proposal: Proposal | None) -> str:

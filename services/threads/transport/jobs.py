@@ -18,7 +18,11 @@ from treadle.threads.v1 import job_service_pb2 as pb
 from treadle.threads.v1.job_service_pb2_grpc import JobServiceServicer
 
 _Context = grpc.aio.ServicerContext[Any, Any]
-_KINDS: Final = {pb.Job.KIND_INFERENCE: JobKind.INFERENCE, pb.Job.KIND_EXECUTION: JobKind.EXECUTION}
+_KINDS: Final = {
+    pb.Job.KIND_INFERENCE: JobKind.INFERENCE,
+    pb.Job.KIND_EXECUTION: JobKind.EXECUTION,
+    pb.Job.KIND_CLEANUP: JobKind.CLEANUP,
+}
 _NUMBERS: Final = {kind: number for number, kind in _KINDS.items()}
 _NAME: Final = re.compile(r"[!-~]{1,128}")
 _CODE: Final = re.compile(r"[a-z0-9_]{1,64}")

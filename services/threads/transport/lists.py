@@ -9,7 +9,6 @@ import grpc
 import orjson
 
 from services.kernel.paging import PageTokens, page_size
-from services.threads.application.ports import ThreadFilter
 from services.threads.application.queries import Card, Queries
 from services.threads.domain.ranking import rank
 from services.threads.domain.states import State
@@ -36,19 +35,20 @@ class ThreadLists(ThreadServiceServicer):
     async def GetThread(self, request: pb.GetThreadRequest, context: _Context) -> pb.Thread:
         """One card."""
         found = await self._reads.card(caller(*READERS).tenant, reading.thread_id(request.name))
-        return _shown(found)
+        return shown_card(found)
 
     async def ListThreads(self, request: pb.ListThreadsRequest, context: _Context) -> pb.ListThreadsResponse:
         """Newest first."""
         tenant = caller(*READERS).tenant
         states = tuple(sorted({_STATES[state] for state in request.state if state in _STATES}))
         parent = reading.known_id(request.parent_id) if request.parent_id else None
-        query = [tenant, states, parent]
+        wanted = reading.thread_filter(request, tenant, states, parent)
+        query = [tenant, states, parent, wanted.urgency, wanted.hide_later, wanted.said]
         size = page_size(request.page_size, default=50, most=200)
         position = self._thread_tokens.decode(request.page_token, query)
         before = position["before"] if position else None
-        cards, more = await self._reads.threads(ThreadFilter(tenant, states, parent), before, size)
-        shown = fitting([_shown(one) for one in cards])
+        cards, more = await self._reads.threads(wanted, before, size)
+        shown = fitting([shown_card(one) for one in cards])
         page = pb.ListThreadsResponse(threads=shown)
         if more or len(shown) < len(cards):
             page.next_page_token = self._thread_tokens.encode({"before": shown[-1].id}, query)
@@ -61,7 +61,7 @@ class ThreadLists(ThreadServiceServicer):
         position = self._inbox_tokens.decode(request.page_token, tenant)
         after = (datetime.fromisoformat(position["rank"]), str(position["id"])) if position else None
         cards, more, total = await self._reads.inbox(tenant, after, size)
-        shown = fitting([_shown(one) for one in cards])
+        shown = fitting([shown_card(one) for one in cards])
         page = pb.ListInboxResponse(threads=shown, total_size=total)
         if more or len(shown) < len(cards):
             last = cards[len(shown) - 1].thread
@@ -100,5 +100,6 @@ class ThreadLists(ThreadServiceServicer):
         return explanation
 
 
-def _shown(found: Card) -> pb.Thread:
-    return card(found.thread, found.child_states)
+def shown_card(found: Card) -> pb.Thread:
+    """A card as it is sent."""
+    return card(found.thread, found.child_states, found.hoisted)

@@ -12,10 +12,13 @@ import orjson
 from services.kernel.errors import Invalid, TooLarge
 from services.kernel.ids import is_id
 from services.threads.application.catalogue import ActionRequest
+from services.threads.application.ports import ThreadFilter
 from services.threads.domain import limits
 from services.threads.domain.canonical import Json, JsonObject
+from services.threads.domain.checks import check_text
 from services.threads.domain.commands import Citation
 from services.threads.domain.errors import ThreadNotFound
+from services.threads.domain.states import State
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 _RAW_MOST: Final = 1024 * 1024
@@ -72,6 +75,17 @@ def action(given: pb.ActionInput) -> ActionRequest:
     """An action given by hand."""
     parameters = json_object("action.parameters", given.parameters_json)
     return ActionRequest(given.capability_name, parameters, given.rationale)
+
+
+def thread_filter(
+    request: pb.ListThreadsRequest, tenant: str, states: tuple[State, ...], parent: str | None
+) -> ThreadFilter:
+    """What ListThreads is to show."""
+    if request.urgency not in ("", "surface_now", "defer"):
+        raise Invalid("INVALID_FIELD", "urgency is surface_now or defer", field="urgency")
+    hidden = request.HasField("show_later") and not request.show_later
+    said = check_text("q", request.q, limits.QUERY_MAX) if request.q else None
+    return ThreadFilter(tenant, states, parent, request.urgency, hidden, said)
 
 
 def resurface_at(request: pb.DeferThreadRequest, now: datetime) -> datetime:

@@ -12,16 +12,18 @@ from services.kernel.paging import PageTokens
 from services.threads.application.batches import Batches
 from services.threads.application.catalogue import ActionRequest, Catalogue
 from services.threads.application.commands import Commands, Make
+from services.threads.application.families import Families
 from services.threads.application.queries import Queries
 from services.threads.domain import commands as c
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
 from services.threads.transport.answers import CardAnswer, DecisionAnswer
 from services.threads.transport.calling import AUTHORS, call, caller
-from services.threads.transport.card import card
+from services.threads.transport.cleaning import CleanupDecisions
 from services.threads.transport.creating import create_command
+from services.threads.transport.families import FamilyCalls
 from services.threads.transport.inbox import InboxDecisions
-from services.threads.transport.lists import ThreadLists
+from services.threads.transport.lists import ThreadLists, shown_card
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 _Context = grpc.aio.ServicerContext[Any, Any]
@@ -29,16 +31,25 @@ _DECISION = DecisionAnswer()
 _CARD = CardAnswer()
 
 
-class ThreadServicer(ThreadLists, InboxDecisions):
+class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions, ActionOptions, Previews):
     """Threads of supervised work and the decisions on them; the reads are inherited."""
 
     def __init__(
-        self, commands: Commands, queries: Queries, batches: Batches, tokens: bytes, clock: Clock, new_id: NewId
+        self,
+        commands: Commands,
+        queries: Queries,
+        batches: Batches,
+        families: Families,
+        tokens: bytes,
+        clock: Clock,
+        new_id: NewId,
     ) -> None:
         super().__init__(queries, PageTokens(tokens, "threads"), PageTokens(tokens, "inbox"), PageTokens(tokens, "log"))
         self._commands = commands
         self._queries = queries
         self._batches = batches
+        self._families = families
+        self._child_tokens = PageTokens(tokens, "children")
         self._clock = clock
         self._new_id = new_id
 
@@ -52,7 +63,7 @@ class ThreadServicer(ThreadLists, InboxDecisions):
         if made.id:
             return made
         again = await self._queries.card(principal.tenant, reading.thread_id(made.name))
-        return card(again.thread, again.child_states)
+        return shown_card(again)
 
     async def AcceptThread(self, request: pb.AcceptThreadRequest, context: _Context) -> pb.Decision:
         """Says yes."""
@@ -96,7 +107,7 @@ class ThreadServicer(ThreadLists, InboxDecisions):
     async def DismissThread(self, request: pb.DismissThreadRequest, context: _Context) -> pb.Decision:
         """Ends the thread."""
         cited = reading.citation(request.proposal_id, request.proposal_digest)
-        command = c.Dismiss(cited, request.reason or "user_dismiss")
+        command = c.Dismiss(cited, request.reason or "user_dismiss", cancel_executing=request.cancel_executing)
         return await self._decide("DismissThread", request, _fixed(command))
 
     async def RedirectThread(self, request: pb.RedirectThreadRequest, context: _Context) -> pb.Decision:
