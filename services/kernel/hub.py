@@ -179,9 +179,9 @@ class Hub:
             self._wake_again = True
             return
         self._waking = True
-        self._wake_all()
         loop = asyncio.get_running_loop()
         begin = loop.time()
+        self._wake_all()
         # Queued behind the readers that were woken: it runs when each of them has had its turn.
         loop.call_soon(lambda: loop.call_later(min((loop.time() - begin) / 4, _REST_MOST), self._rested))
 
