@@ -13,6 +13,7 @@ from services.threads.domain.built_in import BUILT_IN
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object, check_text
 from services.threads.domain.limits import NAME_MAX, RATIONALE_MAX
+from services.threads.domain.options import PICKED_IN, PROPOSED_IN, binds, bound
 from services.threads.domain.proposal import ActionChoice, ActionDraft, ActionKind
 from services.threads.domain.registration import ACTIONS_MAX, Registration, checked
 from services.threads.domain.thread import Thread
@@ -46,15 +47,20 @@ class Catalogue:
             self._found[name] = BUILT_IN.get(name) or await self._work.registration(self._tenant, name)
         return self._found[name]
 
-    async def choice(self, given: ActionRequest | None) -> ActionChoice | None:
-        """What a person chose. Invalid UNKNOWN_ACTION or INVALID_PARAMETERS."""
+    async def choice(self, given: ActionRequest | None, thread: Thread | None = None) -> ActionChoice | None:
+        """What a person chose, with what is bound to the thread. Invalid UNKNOWN_ACTION or INVALID_PARAMETERS; an
+        action that nobody may pick is unknown.
+        """
         if given is None:
             return None
         check_text("rationale", given.rationale, RATIONALE_MAX)
         check_object("parameters", given.parameters)
         registration = await self._known(given.name)
-        self._schemas.check("parameters", registration.schema, given.parameters)
-        return ActionChoice(registration.action, given.parameters, given.rationale)
+        if not registration.available_in & PICKED_IN:
+            raise _unknown(given.name)
+        parameters = await self._bound(registration, given.parameters, thread)
+        self._schemas.check("parameters", registration.schema, parameters)
+        return ActionChoice(registration.action, parameters, given.rationale)
 
     async def overrides(
         self, thread: Thread, given: JsonObject | None, choice: ActionChoice | None
@@ -79,15 +85,16 @@ class Catalogue:
             raise Invalid("UNKNOWN_ACTION", "there is no such action", field=field, action=name)
         return name
 
-    async def admit(self, draft: ActionDraft) -> tuple[ActionDraft, str]:
+    async def admit(self, draft: ActionDraft, thread: Thread) -> tuple[ActionDraft, str]:
         """An inferred action with its registration, and a code when it cannot be proposed, else an empty
         one.
         """
         if draft.kind != ActionKind.STANDARD or draft.is_empty:
             return draft, ""
         registration = await self.find(draft.name)
-        if registration is None:
+        if registration is None or PROPOSED_IN not in registration.available_in:
             return draft, "unknown_action"
+        draft = replace(draft, parameters=await self._bound(registration, draft.parameters, thread))
         try:
             self._schemas.check("parameters", registration.schema, draft.parameters)
         except Invalid:
@@ -106,8 +113,17 @@ class Catalogue:
     async def _known(self, name: str) -> Registration:
         registration = await self.find(name)
         if registration is None:
-            raise Invalid("UNKNOWN_ACTION", "there is no such action", field="action.capability_name", action=name)
+            raise _unknown(name)
         return registration
+
+    async def _bound(self, registration: Registration, parameters: JsonObject, thread: Thread | None) -> JsonObject:
+        if thread is None or not binds(registration):
+            return parameters
+        return bound(registration, parameters, await self.whole(thread))
+
+
+def _unknown(name: str) -> Invalid:
+    return Invalid("UNKNOWN_ACTION", "there is no such action", field="action.capability_name", action=name)
 
 
 def offered(registrations: list[Registration]) -> list[Registration]:

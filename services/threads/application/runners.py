@@ -210,7 +210,7 @@ class Runners:
         command = inference_result(thread.target or Target.ACTION, result)
         if command.draft is None:
             return command
-        draft, fault = await Catalogue(work, job.tenant, self._schemas).admit(command.draft)
+        draft, fault = await Catalogue(work, job.tenant, self._schemas).admit(command.draft, thread)
         if fault:
             return c.FailInference(fault, cost_usd=command.cost_usd)
         return c.CompleteInference(

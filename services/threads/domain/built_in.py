@@ -30,7 +30,7 @@ _UNIVERSAL: Final = (
         category="thread",
         schema=_object(
             [],
-            duration_hours={"type": "number", "exclusiveMinimum": 0, "maximum": 8784},
+            duration_hours={"type": "number", "exclusiveMinimum": 0, "maximum": 8784, "default": 24},
             resurface_at={"type": "string", "maxLength": 40},
         ),
         irreversibility="low",

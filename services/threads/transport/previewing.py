@@ -54,7 +54,7 @@ def _command(request: pb.PreviewDecisionRequest) -> c.Command:
         "dismiss": c.Dismiss(cited, cancel_executing=stop),
         "redirect": c.Redirect(cited),
         "redirect_action": c.RedirectAction(cited),
-        "force_close": c.ForceClose(cancel_executing=stop),
+        "force_close": c.ForceClose(cancel_executing=stop, cascaded=()),
         "hand_off": c.HandOff(_SOMEBODY),
         "accept_review": c.AcceptReview(),
     }
