@@ -81,22 +81,24 @@ STORY: Final = (
 )
 
 
-async def fill(url: str | None = None, *, settle_seconds: float = _SETTLE_SECONDS) -> list[Json]:
+async def fill(
+    url: str | None = None, token: str | None = None, *, settle_seconds: float = _SETTLE_SECONDS
+) -> list[Json]:
     """Tells the story; answers its cards as they stand. CommandFailed when nothing answers, or when no runner has
     settled a matter within `settle_seconds`."""
-    async with Client(url) as client:
+    async with Client(url, token) as client:
         known = await _known(client)
         # All are opened before the first is waited for, so that they appear together.
         ids = [known.get(_mark(matter)) or await _open(client, matter) for matter in STORY]
         return [await _play(client, matter, found, settle_seconds) for matter, found in zip(STORY, ids, strict=True)]
 
 
-async def fill_if_empty(url: str | None = None) -> bool:
+async def fill_if_empty(url: str | None = None, token: str | None = None) -> bool:
     """Tells the story where there is no thread at all; answers whether it did."""
-    async with Client(url) as client:
+    async with Client(url, token) as client:
         if (await client.get("/api/threads", page_size=1)).get("threads"):
             return False
-    await fill(url)
+    await fill(url, token)
     return True
 
 

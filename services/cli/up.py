@@ -8,6 +8,7 @@ import sys
 import webbrowser
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -18,7 +19,9 @@ from services.cli import demo_story
 from services.cli.free_port import NoFreePort, gateway_port
 from services.engines import EngineError, Engines, engines, resolve_home
 from services.kernel import telemetry
+from services.kernel.clock import SystemClock
 from services.kernel.lifecycle import settle_memory, stop_signal
+from services.kernel.principal import Authenticator, Principal
 from services.kernel.settings import CommonSettings, SettingsFault, load
 
 _log = telemetry.get_logger("up")
@@ -70,7 +73,7 @@ async def _up(options: UpOptions) -> int:
         watching = asyncio.create_task(_tell_of_engines(running))
         stack.callback(watching.cancel)
         if options.demo:
-            await _fill_demo(url, say)
+            await _fill_demo(url, settings, say)
         say.print(f"Treadle is ready: {url}")
         say.print(f"data {home}   log {running.logs / LOG_NAME}   stop with Ctrl-C", style="dim")
         sys.stdout.flush()
@@ -95,10 +98,13 @@ async def _tell_of_engines(running: Engines) -> None:
         _log.warning("engine.changed", change=repr(event))
 
 
-async def _fill_demo(url: str, say: Console) -> None:
-    """The story is filled once: where threads exist already, nothing is added."""
+async def _fill_demo(url: str, settings: CommonSettings, say: Console) -> None:
+    """The story is filled once: where threads exist already, nothing is added. With a secret it is told by a reviewer
+    of the tenant `default`."""
+    teller = Principal("default", "demo", "user", frozenset({"reviewer"}))
+    token = Authenticator(settings.secret(), SystemClock()).mint(teller, timedelta(minutes=10))
     try:
-        filled = await demo_story.fill_if_empty(url)
+        filled = await demo_story.fill_if_empty(url, token)
     except Exception:
         # A demo that fails must not take the real thing down with it.
         _log.exception("demo.failed")
