@@ -17,7 +17,11 @@ import treadle.streaming.v1
 import treadle.threads.v1
 
 PACKAGES = [treadle.threads.v1, treadle.streaming.v1, treadle.coordination.v1, treadle.planning.v1]
-NO_REST = {"treadle.threads.v1.JobService", "treadle.streaming.v1.RunnerService"}
+NO_REST = {
+    "treadle.threads.v1.JobService",
+    "treadle.streaming.v1.JobService",
+    "treadle.streaming.v1.RunnerService",
+}
 """For runners only: gRPC, role runner."""
 
 
