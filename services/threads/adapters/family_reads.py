@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import orjson
 from sqlalchemy import Integer as Int
-from sqlalchemy import Text, any_, bindparam, func, select, text, tuple_
+from sqlalchemy import Text, any_, bindparam, case, func, select, text, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.kernel.postgres import Row, Tx, compiled
 from services.threads.adapters import items, thread_doc
+from services.threads.adapters.family_tables import LIVE
 from services.threads.adapters.tables import THREADS
 from services.threads.domain.errors import CorruptFamily, ThreadNotFound
 from services.threads.domain.hoisting import Member
@@ -53,6 +54,21 @@ CHILDREN = compiled(
     .order_by(_t.ordinal, _t.id)
     .limit(bindparam("most"))
 )
+_FAILED_FIRST = case((_t.state == text("'awaiting_redirect'"), 0), else_=1)
+WAITED = compiled(
+    select(_t.doc, func.count().over().label("total"))
+    .where(
+        _OF_TENANT,
+        _t.root_id == bindparam("root"),
+        _t.parent_id.is_not(None),
+        bindparam("above", type_=Text) == any_(_t.path),
+        _t.open_children == 0,
+        LIVE,
+    )
+    .order_by(_FAILED_FIRST, _t.id)
+    .limit(bindparam("most"))
+)
+"""Ids rise in spawn order."""
 _KEEPS_PRIOR: Final = frozenset(
     {State.AWAITING_INFERENCE, *INFERRING.values(), *CLARIFICATION.values(), State.DISMISSED}
 )
@@ -81,6 +97,12 @@ async def children(tx: Tx, tenant: str, parent: str, after: tuple[int, str] | No
     ordinal, last = after or (-1, "")
     rows = await tx.fetch(CHILDREN, of_tenant=tenant, parent=parent, after_ordinal=ordinal, after_id=last, most=most)
     return [items.thread_of(row) for row in rows]
+
+
+async def waited(tx: Tx, tenant: str, parent: Thread, most: int) -> tuple[list[Thread], int]:
+    """The open threads below that are no parents of open ones, failed ones first; and how many there are in all."""
+    rows = await tx.fetch(WAITED, of_tenant=tenant, root=parent.root_id, above=parent.thread_id, most=most)
+    return [thread_doc.load(row["doc"]) for row in rows], rows[0]["total"] if rows else 0
 
 
 def _member(row: Row) -> Member:

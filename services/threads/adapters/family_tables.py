@@ -30,7 +30,7 @@ from services.threads.domain.states import TERMINAL
 
 _t = THREADS.c
 _a = THREADS.alias("a")
-_LIVE: Final = text(f"threads.state NOT IN ({', '.join(repr(state.value) for state in sorted(TERMINAL))})")
+LIVE: Final = text(f"threads.state NOT IN ({', '.join(repr(state.value) for state in sorted(TERMINAL))})")
 """Literals, as the partial index has them: with parameters the planner could not use it."""
 _IDS = any_(bindparam("ids", type_=ARRAY(Text)))
 _PARENTS = any_(bindparam("parents", type_=ARRAY(Text)))
@@ -49,9 +49,9 @@ _CHAIN = select(_t.doc).where(_OF_TENANT, _t.id == _IDS).order_by(func.cardinali
 LOCK_CHAIN = compiled(_CHAIN.with_for_update(key_share=True))
 TRY_LOCK_CHAIN = compiled(_CHAIN.with_for_update(key_share=True, skip_locked=True))
 LOCK_OPEN_CHILDREN = compiled(
-    select(_t.doc).where(_OF_TENANT, _t.parent_id == _PARENTS, _LIVE).order_by(_t.id).with_for_update(key_share=True)
+    select(_t.doc).where(_OF_TENANT, _t.parent_id == _PARENTS, LIVE).order_by(_t.id).with_for_update(key_share=True)
 )
-HAS_OPEN_CHILD = compiled(select(exists().where(_OF_TENANT, _t.parent_id == bindparam("of_id"), _LIVE)))
+HAS_OPEN_CHILD = compiled(select(exists().where(_OF_TENANT, _t.parent_id == bindparam("of_id"), LIVE)))
 MET_ABOVE = compiled(select(exists().where(_OF_TENANT, _t.id == _IDS, _t.policy_met)))
 
 _CHANGING: Final[dict[str, Any]] = {
@@ -69,8 +69,13 @@ _CHANGING: Final[dict[str, Any]] = {
 MANY: Final = ("id", *_CHANGING, "timer_at", "keeps_timer")
 """The columns of UPDATE_MANY, each an array."""
 _TYPES = {"id": Text, **_CHANGING, "timer_at": DateTime(timezone=True), "keeps_timer": Boolean}
-_new = func.unnest(*(bindparam(f"all_{name}", type_=ARRAY(_TYPES[name])) for name in MANY)).table_valued(
-    *(column(name, _TYPES[name]) for name in MANY), name="new"
+_new = (
+    func.unnest(*(bindparam(f"all_{name}", type_=ARRAY(_TYPES[name])) for name in MANY))
+    .table_valued(
+        *(column(name, _TYPES[name]) for name in MANY),
+        name="new",
+    )
+    .render_derived()
 )
 UPDATE_MANY = compiled(
     update(THREADS)

@@ -35,6 +35,11 @@ class PostgresReader:
         async with self._database.connection() as tx:
             return await family_reads.members(tx, tenant, roots)
 
+    async def waited(self, tenant: str, parent: Thread, most: int) -> tuple[list[Thread], int]:
+        """One statement."""
+        async with self._database.connection() as tx:
+            return await family_reads.waited(tx, tenant, parent, most)
+
     async def children(self, tenant: str, parent: str, after: tuple[int, str] | None, most: int) -> list[Thread]:
         """One statement."""
         async with self._database.connection() as tx:

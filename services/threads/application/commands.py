@@ -5,7 +5,7 @@ section 0.1).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from services.kernel.clock import Clock
@@ -13,12 +13,12 @@ from services.kernel.idempotency import Key
 from services.kernel.ids import NewId
 from services.threads.application.cascading import POLICY_MET, Cascade
 from services.threads.application.catalogue import Catalogue
-from services.threads.application.family_plans import breaks_down, brood_of
+from services.threads.application.family_plans import ChildPlan, breaks_down, brood_of
 from services.threads.application.foreseeing import Foreseen, foreseen
 from services.threads.application.holding import Grip, Holding
 from services.threads.application.lanes import Lanes
 from services.threads.application.ports import Change, SchemaCheck, Store, Wake, Work
-from services.threads.application.spawning import Spawning
+from services.threads.application.spawning import Spawning, spawn_of
 from services.threads.application.stamping import Stamps
 from services.threads.domain import commands as c
 from services.threads.domain.decide import decide_and_evolve
@@ -95,13 +95,14 @@ class Commands:
         self.cascade = Cascade(self.stamps, timing)
         self.spawning = Spawning(self.stamps, schemas, self.cascade, timing)
 
-    async def create(self, call: Call, command: c.CreateThread, answer: Answer[M]) -> M:
-        """A new thread. Repeats of the request answer the same."""
+    async def create(self, call: Call, command: c.CreateThread, start: ChildPlan, answer: Answer[M]) -> M:
+        """A new thread, begun where `start` says. Repeats of the request answer the same."""
         async with self._store.work() as work:
             stored = await work.remember(call.key, call.digest)
             if stored is not None:
                 return answer.load(stored)
-            outcome, caused = await self.decided(work, call, None, command)
+            spawn = await spawn_of(Catalogue(work, call.tenant, self._schemas), start)
+            outcome, caused = await self.decided(work, call, None, replace(command, spawn=spawn))
             made = answer.write(outcome)
             await work.store(call.key, answer.dump(made))
         await self._wake.committed(jobs=has_jobs(caused))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from services.kernel.errors import Invalid
+from services.kernel.ids import NewId
 from services.threads.application.commands import Call, Commands
 from services.threads.application.family_plans import Brood, FamilyPlan, with_family_items
 from services.threads.application.holding import Grip, Held
@@ -79,7 +80,12 @@ class Families:
         async def spawn(work: Work, grip: Grip) -> Family:
             held = await self._commands.holding.hold(work, call.tenant, thread_id, grip)
             made = await self._commands.spawning.under(
-                work, call.tenant, call.actor, held.thread, _fitting(held.thread, brood), call.etag
+                work,
+                call.tenant,
+                call.actor,
+                held.thread,
+                _fitting(held.thread, brood, self._commands.stamps.new_id),
+                call.etag,
             )
             await self._write(work, call.tenant, made)
             await self._closed(work, call.tenant, made.parent, held.above)
@@ -156,13 +162,15 @@ class Families:
         return await self._commands.holding.attempt(key, 0, attempt)
 
 
-def _fitting(thread: Thread, brood: Brood) -> Brood:
+def _fitting(thread: Thread, brood: Brood, new_id: NewId) -> Brood:
     """A family stays what it is: children of another kind are refused, and a run's id is stamped once."""
     if brood.relationship not in (None, thread.parent_relationship) and thread.children:
         raise WrongRelationship(thread.parent_relationship)
     standing = thread.originating_scrape_id
-    if standing is None or brood.relationship is not Relationship.GROUP:
+    if brood.relationship is not Relationship.GROUP:
         return brood
+    if standing is None:
+        return replace(brood, originating_scrape_id=brood.originating_scrape_id or new_id("scr"))
     if brood.originating_scrape_id not in (None, standing):
         raise Invalid("INVALID_FIELD", "the thread comes from another run", field="originating_scrape_id")
     return replace(brood, originating_scrape_id=None)

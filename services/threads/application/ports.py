@@ -239,6 +239,12 @@ class Reader(Protocol):
         """Everybody below these roots, however deep, in no order."""
         ...
 
+    async def waited(self, tenant: str, parent: Thread, most: int) -> tuple[list[Thread], int]:
+        """The first open threads below that are no parents of open ones, without items, failed ones first, then in
+        spawn order; and how many there are.
+        """
+        ...
+
     async def children(self, tenant: str, parent: str, after: tuple[int, str] | None, most: int) -> list[Thread]:
         """In spawn order, behind (ordinal, id)."""
         ...

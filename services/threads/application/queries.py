@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from services.kernel.clock import Clock
 from services.threads.application.catalogue import offered
 from services.threads.application.ports import Reader, ThreadFilter
 from services.threads.domain.events import Event
-from services.threads.domain.explaining import Explanation, explain
+from services.threads.domain.explaining_family import FamilyExplanation, explain_family
 from services.threads.domain.hoisting import Hoisted, by_parent, hoist, hoists_from
 from services.threads.domain.registration import Registration
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
+
+_WAITED_MOST: Final = 50
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ class Queries:
         rows = await self._reader.events(tenant, thread_id, after_seq, size + 1)
         return rows[:size], len(rows) > size
 
-    async def explain(self, tenant: str, thread_id: str) -> tuple[Explanation, datetime | None]:
-        """What the thread waits for, and its timer. ThreadNotFound."""
+    async def explain(self, tenant: str, thread_id: str) -> tuple[FamilyExplanation, datetime | None]:
+        """What the thread waits for, in the end, and its timer. ThreadNotFound."""
         thread = await self._reader.thread(tenant, thread_id)
-        return explain(thread), await self._reader.timer(tenant, thread_id)
+        waited, count = await self._reader.waited(tenant, thread, _WAITED_MOST) if thread.open_children else ([], 0)
+        return explain_family(thread, waited, count), await self._reader.timer(tenant, thread_id)
 
     async def actions(self, tenant: str) -> list[Registration]:
         """The catalogue by category and name."""

@@ -27,9 +27,9 @@ _MOVES: Final[dict[State, tuple[str, ...]]] = {
     State.AWAITING_REVIEW: ("accept_review", "redirect_action", *_WAYS_OUT),
     State.AWAITING_REDIRECT: ("redirect_action", "provide", *_WAYS_OUT),
     State.DONE_CLEANUP_UNSUCCESSFUL: ("retry_cleanup", "accept_cleanup_failure", *_WAYS_OUT),
-    State.EXECUTING: (),
+    State.EXECUTING: ("force_close",),
     State.CLEANING_UP: ("dismiss",),
-    State.MONITORING: _WAYS_OUT,
+    State.MONITORING: (*_WAYS_OUT, "force_close"),
 }
 _SAYS: Final[dict[State, str]] = {
     State.PROPOSED: "Written down; nothing was started.",

@@ -10,6 +10,7 @@ import orjson
 
 from services.kernel.paging import PageTokens, page_size
 from services.threads.application.queries import Card, Queries
+from services.threads.domain.explaining_family import WaitedFor
 from services.threads.domain.ranking import rank
 from services.threads.domain.states import State
 from services.threads.transport import answers, reading
@@ -87,17 +88,32 @@ class ThreadLists(ThreadServiceServicer):
 
     async def ExplainThread(self, request: pb.ExplainThreadRequest, context: _Context) -> pb.Explanation:
         """What the thread waits for."""
-        told, due = await self._reads.explain(caller(*READERS).tenant, reading.thread_id(request.name))
+        family, due = await self._reads.explain(caller(*READERS).tenant, reading.thread_id(request.name))
+        told = family.told
         explanation = pb.Explanation(
             state=state_of(told.state),
             summary=told.summary,
             waits_on=told.waits_on,
             since_time=timestamp(told.since),
             moves=told.moves,
+            waits_for=[_waited(one) for one in family.waits_for],
+            waits_for_count=family.count,
         )
         if due is not None:
             explanation.timer_time.CopyFrom(timestamp(due))
         return explanation
+
+
+def _waited(one: WaitedFor) -> pb.WaitedFor:
+    return pb.WaitedFor(
+        thread_id=one.thread_id,
+        title=one.title,
+        state=state_of(one.state),
+        since_time=timestamp(one.since),
+        waits_on=one.waits_on,
+        code=one.code,
+        moves=one.moves,
+    )
 
 
 def shown_card(found: Card) -> pb.Thread:

@@ -20,15 +20,19 @@ from services.threads.transport import reading
 from services.threads.transport.answers import CardAnswer, DecisionAnswer
 from services.threads.transport.calling import AUTHORS, call, caller
 from services.threads.transport.cleaning import CleanupDecisions
-from services.threads.transport.creating import create_command
+from services.threads.transport.creating import create_command, start_of
 from services.threads.transport.families import FamilyCalls
 from services.threads.transport.inbox import InboxDecisions
 from services.threads.transport.lists import ThreadLists, shown_card
+from services.threads.transport.options import ActionOptions
+from services.threads.transport.previewing import Previews
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 _DECISION = DecisionAnswer()
 _CARD = CardAnswer()
+_ENDS = frozenset({"DismissThread", "RejectThread", "HandOffThread", "AcceptReview"})
+"""What mostly ends its thread, so that the parent is locked at once."""
 
 
 class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions, ActionOptions, Previews):
@@ -56,9 +60,9 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
     async def CreateThread(self, request: pb.CreateThreadRequest, context: _Context) -> pb.Thread:
         """Opens a thread."""
         principal = caller(*AUTHORS)
-        command = create_command(request, self._new_id)
+        command, start = create_command(request, self._new_id), start_of(request)
         made = await self._commands.create(
-            call(principal, "CreateThread", request, request_id=request.request_id), command, _CARD
+            call(principal, "CreateThread", request, request_id=request.request_id), command, start, _CARD
         )
         if made.id:
             return made
@@ -72,7 +76,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         changed = reading.json_object("action_overrides", request.action_overrides_json)
 
         async def make(thread: Thread, catalogue: Catalogue) -> c.Command:
-            choice = await catalogue.choice(given)
+            choice = await catalogue.choice(given, thread)
             return c.Accept(cited, choice, await catalogue.overrides(thread, changed, choice))
 
         return await self._decide("AcceptThread", request, make)
@@ -84,7 +88,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         changed = reading.json_object("action_overrides", request.action_overrides_json)
 
         async def make(thread: Thread, catalogue: Catalogue) -> c.Command:
-            choice = await catalogue.choice(given)
+            choice = await catalogue.choice(given, thread)
             overrides = await catalogue.overrides(thread, changed, choice)
             return c.Edit(cited, request.text or None, choice, overrides)
 
@@ -95,7 +99,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         given = reading.action(request.action) if request.HasField("action") else None
 
         async def make(thread: Thread, catalogue: Catalogue) -> c.Command:
-            return c.Provide(request.text or None, await catalogue.choice(given))
+            return c.Provide(request.text or None, await catalogue.choice(given, thread))
 
         return await self._decide("ProvideThread", request, make)
 
@@ -134,7 +138,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
             given = ActionRequest(request.capability_name, parameters, request.rationale)
 
         async def make(thread: Thread, catalogue: Catalogue) -> c.Command:
-            return c.PickAction(await catalogue.choice(given))
+            return c.PickAction(await catalogue.choice(given, thread))
 
         return await self._decide("SetActionProposal", request, make, AUTHORS)
 
@@ -161,7 +165,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         principal = caller(*roles)
         thread = reading.thread_id(request.name)
         asked = call(principal, method, request, request_id=request.request_id, etag=request.etag)
-        return await self._commands.change(asked, thread, make, _DECISION)
+        return await self._commands.change(asked, thread, make, _DECISION, reach=int(method in _ENDS))
 
 
 def _fixed(command: c.Command) -> Make:

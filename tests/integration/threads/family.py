@@ -84,3 +84,8 @@ async def moves(threads: Client, name: str) -> list[tuple[str, str]]:
 async def ended(threads: Client, *names: str) -> list[str]:
     """The states of several threads."""
     return list(await asyncio.gather(*map(threads.state, names)))
+
+
+async def explain(threads: Client, name: str) -> pb.Explanation:
+    """What it waits for."""
+    return await told(threads.people.ExplainThread(pb.ExplainThreadRequest(name=name)))
