@@ -17,6 +17,7 @@ from sqlalchemy import (
     and_,
     any_,
     bindparam,
+    exists,
     func,
     or_,
     select,
@@ -25,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSON, insert
 
 from services.kernel.postgres import compiled
+from services.threads.domain.kinds import Kind
 
 _META: Final = MetaData()
 THREADS: Final = Table(
@@ -135,6 +137,16 @@ CHILD_STATES = compiled(
     select(_t.parent_id, _t.state, func.count().label("threads"))
     .where(_t.tenant == bindparam("of_tenant"), _t.parent_id == any_(bindparam("parents", type_=ARRAY(Text))))
     .group_by(_t.parent_id, _t.state)
+)
+DELETED = compiled(
+    select(
+        exists().where(
+            _e.tenant == bindparam("of_tenant"),
+            _e.thread_id == bindparam("of_id"),
+            _e.kind == Kind.GROUP_DELETED.value,
+            _e.data.op("->>")("deleted_child_id") == bindparam("child", type_=Text),
+        )
+    )
 )
 ACTION = compiled(select(_a.doc).where(_a.tenant == bindparam("of_tenant"), _a.name == bindparam("of_name")))
 ACTIONS_OF = compiled(select(_a.doc).where(_a.tenant == bindparam("of_tenant")).order_by(_a.name))

@@ -62,6 +62,17 @@ class PostgresWork(FamilyWork):
         """In order."""
         return await items.items_of(self._tx, tenant, thread_id)
 
+    async def move_items(self, tenant: str, ids: Sequence[str], source: str, to: Thread) -> int:
+        """By their keys."""
+        return await items.move_items(self._tx, tenant, ids, source, to)
+
+    async def deleted(self, tenant: str, umbrella_id: str, child_id: str) -> bool:
+        """From the log."""
+        found: bool = await self._tx.fetchval(
+            tables.DELETED, of_tenant=tenant, of_id=umbrella_id, child=child_id
+        )
+        return found
+
     async def lock(self, tenant: str, thread_id: str) -> Thread:
         """Waits for the row, at most the lock timeout."""
         doc = await self._tx.fetchval(tables.LOCK, of_tenant=tenant, of_id=thread_id)

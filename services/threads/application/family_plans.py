@@ -44,6 +44,7 @@ class Brood:
     originating_scrape_id: str | None = None
     source_count: int = 0
     cluster_count: int = 0
+    user_created: bool = False
 
 
 @dataclass(frozen=True)

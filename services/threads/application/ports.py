@@ -95,6 +95,14 @@ class Work(Protocol):
         """The items of a locked thread: locking brings none, and what is read before the lock may be gone."""
         ...
 
+    async def move_items(self, tenant: str, ids: Sequence[str], source: str, to: Thread) -> int:
+        """One conditional update: the items that `source` owns are `to`'s now, last and in this order; how many."""
+        ...
+
+    async def deleted(self, tenant: str, umbrella_id: str, child_id: str) -> bool:
+        """Whether the umbrella's log says that the column was deleted."""
+        ...
+
     async def try_lock(self, tenant: str, thread_id: str) -> Thread | None:
         """As `lock`, but None at once when somebody else has it."""
         ...

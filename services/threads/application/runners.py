@@ -85,7 +85,8 @@ class Runners:
     async def start(self, actor: Actor | None, job_id: str, fence: int) -> None:
         """The first effect follows. Asked again under the same lease it says yes again."""
         async with self._store.work() as work:
-            held, job = await self._held(work, job_id, fence, Grip(0, laned=False), may_end=False)
+            held = await self._locked(work, job_id, Grip(0, laned=False), may_end=False)
+            job = await work.hold(job_id, fence)
             if job.started:
                 return
             if job.kind is JobKind.INFERENCE:
@@ -101,9 +102,10 @@ class Runners:
 
         async def attempt(grip: Grip) -> None:
             async with self._store.work() as work:
+                held = await self._locked(work, job_id, grip)
                 if await _said_already(work, job_id, fence, "done", None):
                     return
-                held, job = await self._held(work, job_id, fence, grip)
+                job = await work.hold(job_id, fence)
                 command = await self._completion(work, held.thread, job, result)
                 await work.end_job(job_id, "done")
                 _, caused = await self._commands.decided(work, _call(actor, job), held.thread, command, held.above)
@@ -123,9 +125,10 @@ class Runners:
 
         async def attempt(grip: Grip) -> None:
             async with self._store.work() as work:
+                held = await self._locked(work, job_id, grip)
                 if await _said_already(work, job_id, fence, "failed", code):
                     return
-                held, job = await self._held(work, job_id, fence, grip)
+                job = await work.hold(job_id, fence)
                 caused = await self._failed(work, _call(actor, job), held, job, code, retryable=retryable)
             _log.warning("job.failed", job=job_id, thread=job.thread_id, kind=job.kind, code=code, detail=detail)
             await self._wake.committed(jobs=has_jobs(caused))
@@ -193,13 +196,12 @@ class Runners:
         thread = replace(thread, context_items=await work.items(job.tenant, thread.thread_id))
         return inference_task(thread, thread.target or Target.ACTION, offers)
 
-    async def _held(self, work: Work, job_id: str, fence: int, grip: Grip, *, may_end: bool = True) -> tuple[Held, Job]:
-        """Thread first, then job: the order of locks of every command. A child's execution may end it."""
+    async def _locked(self, work: Work, job_id: str, grip: Grip, *, may_end: bool = True) -> Held:
+        """Thread first, then job: the order of locks of every command. What is no inference may end its thread."""
         found = await work.find_job(job_id)
         if found.kind is not JobKind.INFERENCE and may_end:
             grip = Grip(max(grip.reach, 1), grip.laned)
-        held = await self._commands.holding.hold(work, found.tenant, found.thread_id, grip)
-        return held, await work.hold(job_id, fence)
+        return await self._commands.holding.hold(work, found.tenant, found.thread_id, grip)
 
     async def _completion(self, work: Work, thread: Thread, job: Job, result: JsonObject) -> c.Command:
         if job.kind is JobKind.EXECUTION:

@@ -71,6 +71,7 @@ class Spawning:
             originating_scrape_id=brood.originating_scrape_id,
             source_count=brood.source_count,
             cluster_count=brood.cluster_count,
+            user_created=brood.user_created,
         )
         events, after = decide_and_evolve(parent, command, self._stamps.stamp(actor, etag))
         if parent.path and await work.met_above(tenant, parent.path):

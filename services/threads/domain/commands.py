@@ -339,6 +339,34 @@ class SettleChildren:
     all_dismissed_singular: bool = False
 
 
+@dataclass(frozen=True)
+class GiveItems:
+    """These items leave for a sibling."""
+
+    items: tuple[ContextItem, ...]
+    migration_id: str
+    to: str
+    umbrella_id: str
+
+
+@dataclass(frozen=True)
+class TakeItems:
+    """These items arrive from a sibling, last and in this order."""
+
+    items: tuple[ContextItem, ...]
+    migration_id: str
+    source: str
+    umbrella_id: str
+
+
+@dataclass(frozen=True)
+class DeleteColumn:
+    """For the umbrella: a column is deleted; its items stay its own."""
+
+    child_id: str
+    item_ids: tuple[str, ...]
+
+
 Command: TypeAlias = (
     CreateThread
     | BeginInference
@@ -357,6 +385,9 @@ Command: TypeAlias = (
     | PickAction
     | AcceptReview
     | HandOff
+    | GiveItems
+    | TakeItems
+    | DeleteColumn
     | Later
     | Resurface
     | Rename

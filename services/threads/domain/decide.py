@@ -13,6 +13,7 @@ from services.threads.domain import (
     deciding_execution,
     deciding_family,
     deciding_inference,
+    deciding_items,
     deciding_upkeep,
 )
 from services.threads.domain import commands as c
@@ -97,6 +98,12 @@ def _apply(draft: Draft, command: c.Command) -> Draft:
             return deciding_choices.accept_review(draft, command)
         case c.HandOff():
             return deciding_choices.hand_off(draft, command)
+        case c.GiveItems():
+            return deciding_items.give(draft, command)
+        case c.TakeItems():
+            return deciding_items.take(draft, command)
+        case c.DeleteColumn():
+            return deciding_items.delete_column(draft, command)
         case c.Later():
             return draft.add(deciding_upkeep.postponed(draft.thread, command, draft.stamp.now))
         case c.Resurface():

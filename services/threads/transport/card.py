@@ -19,7 +19,7 @@ from services.threads.domain.proposal import ActionKind, Proposal
 from services.threads.domain.ranking import behind
 from services.threads.domain.reading import text
 from services.threads.domain.states import CLARIFICATION, CONFIRMATION, State, Target, is_terminal, is_wait
-from services.threads.domain.thread import Inferred, Thread
+from services.threads.domain.thread import ContextItem, Inferred, Thread
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 _STAND_IN: Final = {
@@ -158,18 +158,20 @@ def _context(inferred: Inferred | None) -> pb.Thread.Context:
     return pb.Thread.Context(text=said, confidence=inferred.confidence)
 
 
+def shown_item(item: ContextItem, index: int) -> pb.ContextItem:
+    """An item at its place, from 1."""
+    return pb.ContextItem(
+        id=item.id,
+        source=item.source,
+        type=item.type,
+        label=item.label or item.id,
+        payload_json=canonical_json(item.payload),
+        display_index=index,
+    )
+
+
 def _items(thread: Thread) -> list[pb.ContextItem]:
-    return [
-        pb.ContextItem(
-            id=item.id,
-            source=item.source,
-            type=item.type,
-            label=item.label or item.id,
-            payload_json=canonical_json(item.payload),
-            display_index=index,
-        )
-        for index, item in enumerate(thread.context_items, start=1)
-    ]
+    return [shown_item(item, index) for index, item in enumerate(thread.context_items, start=1)]
 
 
 def _card_kind(state: State) -> pb.Thread.CardKind.ValueType:

@@ -59,9 +59,14 @@ class InboxDecisions(ThreadServiceServicer):
 
         async def decide(asked: Call) -> str:
             done = await self._commands.change(asked, reading.known_id(item.thread_id), make, _DECISION)
-            return pb.Thread.State.Name(done.next_state).removeprefix("STATE_").lower()
+            return state_in_words(done.next_state)
 
         return decide
+
+
+def state_in_words(number: pb.Thread.State.ValueType) -> str:
+    """As the domain writes it."""
+    return pb.Thread.State.Name(number).removeprefix("STATE_").lower()
 
 
 def outcome(result: ItemResult) -> pb.ItemOutcome:

@@ -22,6 +22,7 @@ from services.threads.transport.calling import AUTHORS, call, caller
 from services.threads.transport.cleaning import CleanupDecisions
 from services.threads.transport.creating import create_command, start_of
 from services.threads.transport.families import FamilyCalls
+from services.threads.transport.groups import GroupCalls
 from services.threads.transport.inbox import InboxDecisions
 from services.threads.transport.lists import ThreadLists, shown_card
 from services.threads.transport.options import ActionOptions
@@ -35,7 +36,7 @@ _ENDS = frozenset({"DismissThread", "RejectThread", "HandOffThread", "AcceptRevi
 """What mostly ends its thread, so that the parent is locked at once."""
 
 
-class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions, ActionOptions, Previews):
+class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions, ActionOptions, Previews, GroupCalls):
     """Threads of supervised work and the decisions on them; the reads are inherited."""
 
     def __init__(
@@ -54,6 +55,8 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         self._batches = batches
         self._families = families
         self._child_tokens = PageTokens(tokens, "children")
+        self._groups = groups
+        self._group_tokens = PageTokens(tokens, "groups")
         self._clock = clock
         self._new_id = new_id
 
