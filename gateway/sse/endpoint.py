@@ -120,9 +120,12 @@ class _Stream:
         """Called by the hub while the writer waits: what is new goes straight out, and the writer sleeps on."""
         if not self._connection.ready:
             return False
-        news = self._reader.take()
-        if news:
-            self._connection.write_now(self._chunks.encode(news))
+        try:
+            if news := self._reader.take():
+                self._connection.write_now(self._chunks.encode(news))
+        except Exception:  # one broken connection must not stop what the others get
+            _log.exception("sse.write_failed")
+            self._connection.abort()
         return self._reader.level
 
     def _cut(self, writer: asyncio.Task[None], reason: str) -> None:
