@@ -18,7 +18,7 @@ from rich.console import Console
 from services.kernel import telemetry
 from tests.bench import machine, report
 from tests.bench.figures import Figure
-from tests.bench.rows import ROWS
+from tests.bench.rows import ROWS, load
 from tests.bench.sse_readers import raise_open_files
 from tests.bench.workbench import Workbench
 
@@ -27,6 +27,7 @@ def main() -> int:
     """Parses arguments and runs."""
     options = _arguments()
     console = Console(width=None if sys.stdout.isatty() else 130)
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # it warns at each fork of a process that has channels
     logging.disable(logging.CRITICAL)
     telemetry.configure_logging("error", "console", sys.stderr)
     raise_open_files()
@@ -55,12 +56,12 @@ def _run(options: argparse.Namespace, console: Console) -> tuple[list[Figure], d
     folder.chmod(0o755)  # engines that run as another user must get through
     try:
         for name in options.rows or ROWS:
-            row = ROWS[name]
-            console.print(f"[bold]{row.name}[/] {row.about}")
             bench = Workbench(
                 options.rounds, options.quick, folder, lambda text: console.print(text, style="dim"), options.profile
             )
             try:
+                row = load(name)
+                console.print(f"[bold]{name}[/] {row.about}")
                 figures += uvloop.run(row.measure(bench))
             except Exception as fault:
                 failures[name] = f"{type(fault).__name__}: {fault}"
