@@ -17,6 +17,7 @@ export type SessionEventName = (typeof SESSION_EVENTS)[number];
 export const FEED_EVENTS = [
   "thread",
   "reset",
+  "session",
 ] as const;
 export type FeedEventName = (typeof FEED_EVENTS)[number];
 
