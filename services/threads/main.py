@@ -21,6 +21,7 @@ from services.threads.adapters.work import PostgresStore
 from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
 from services.threads.application.families import Families
+from services.threads.application.groups import Groups
 from services.threads.application.queries import Queries
 from services.threads.application.runners import Runners
 from services.threads.application.sweeping import Sweeper
@@ -50,6 +51,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     commands = Commands(store, wake, clock, new_id, schemas, timing)
     queries = Queries(PostgresReader(database), clock)
     families = Families(store, wake, commands, timing)
+    groups = Groups(store, wake, commands, timing)
     runners = Runners(store, wake, commands, schemas, timing)
     sweeper = Sweeper(store, wake, commands, clock, timing)
 
@@ -59,7 +61,9 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     life.spawn("gauges", JobGauges(database, "threads").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
-    servicer = ThreadServicer(commands, queries, Batches(store), families, settings.page_signing_key(), clock, new_id)
+    servicer = ThreadServicer(
+        commands, queries, Batches(store), families, groups, settings.page_signing_key(), clock, new_id
+    )
     server = GrpcServer(
         "threads",
         settings.listen,

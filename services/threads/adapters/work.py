@@ -68,9 +68,7 @@ class PostgresWork(FamilyWork):
 
     async def deleted(self, tenant: str, umbrella_id: str, child_id: str) -> bool:
         """From the log."""
-        found: bool = await self._tx.fetchval(
-            tables.DELETED, of_tenant=tenant, of_id=umbrella_id, child=child_id
-        )
+        found: bool = await self._tx.fetchval(tables.DELETED, of_tenant=tenant, of_id=umbrella_id, child=child_id)
         return found
 
     async def lock(self, tenant: str, thread_id: str) -> Thread:

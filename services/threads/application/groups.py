@@ -15,7 +15,7 @@ from services.threads.application.family_plans import Brood, ChildPlan
 from services.threads.application.holding import Grip
 from services.threads.application.ports import Store, Wake, Work
 from services.threads.domain import commands as c
-from services.threads.domain.deciding_items import CrossUmbrella, NoUmbrella, SameThread, picked
+from services.threads.domain.deciding_items import CrossUmbrella, NoUmbrella, SameThread, check_room, picked
 from services.threads.domain.effects import effects
 from services.threads.domain.errors import WrongRelationship
 from services.threads.domain.states import is_terminal
@@ -62,20 +62,19 @@ class Groups:
         self._commands = commands
         self._timing = timing
 
-    async def move(
-        self, call: Call, source_id: str, to_id: str, ids: tuple[str, ...], answer: Told[Moved, M]
-    ) -> M:
+    async def move(self, call: Call, source_id: str, to_id: str, ids: tuple[str, ...], answer: Told[Moved, M]) -> M:
         """All or none, as one operation. Refusals in the order of section 4.6."""
         if source_id == to_id:
             raise SameThread
 
-        async def body(work: Work, _: Grip) -> Moved:
+        async def body(work: Work, grip: Grip) -> Moved:
             umbrella = await self._umbrella_of(work, call.tenant, source_id, to_id)
             first, second = sorted((source_id, to_id))
             locked = {one: await self._whole(work, call.tenant, one) for one in (first, second)}
             source, to = locked[source_id], locked[to_id]
             _check_siblings(umbrella, source, to)
             items = picked(source, ids)
+            check_room(to, items)
             migration = self._commands.stamps.new_id("mig")
             given = c.GiveItems(items, migration, to_id, umbrella.thread_id)
             taken = c.TakeItems(items, migration, source_id, umbrella.thread_id)

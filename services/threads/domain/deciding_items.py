@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.kernel.errors import Invalid, NotAllowed, NotFound, TooLarge
 from services.threads.domain import limits
-from services.threads.domain.canonical import canonical_json
+from services.threads.domain.canonical import Json, canonical_json
 from services.threads.domain.commands import DeleteColumn, GiveItems, TakeItems
 from services.threads.domain.created import item_json
 from services.threads.domain.drafting import Draft
@@ -71,20 +71,10 @@ def give(draft: Draft, command: GiveItems) -> Draft:
 
 
 def take(draft: Draft, command: TakeItems) -> Draft:
-    """An event for each item that arrives, behind what is there; the card must stay readable (PUB23)."""
+    """An event for each item that arrives, behind what is there."""
     thread = draft.thread
     _refuse_closed(thread)
-    there = {item.id for item in thread.context_items}
-    for item in command.items:
-        if item.id in there:
-            raise ItemAlreadyThere(item.id)
-    after = [*thread.context_items, *command.items]
-    if len(after) > limits.CONTEXT_ITEMS_MAX:
-        most = limits.CONTEXT_ITEMS_MAX
-        raise Invalid("INVALID_ITEMS", f"the destination would have more than {most}", field="item_ids", limit=most)
-    if len(canonical_json([item_json(item) for item in after])) > limits.CONTEXT_BYTES_MAX:
-        most = limits.CONTEXT_BYTES_MAX
-        raise TooLarge("VALUE_TOO_LARGE", f"its items would be larger than {most} bytes", field="item_ids", limit=most)
+    check_room(thread, command.items)
     facts = [
         moved_in(command.migration_id, item, command.source, thread.thread_id, command.umbrella_id)
         for item in command.items
@@ -92,11 +82,26 @@ def take(draft: Draft, command: TakeItems) -> Draft:
     return draft.add(*facts)
 
 
+def check_room(thread: Thread, items: tuple[ContextItem, ...]) -> None:
+    """Refuse what has the id of an item that is there, and more than a card can show (PUB23)."""
+    there = {item.id for item in thread.context_items}
+    for item in items:
+        if item.id in there:
+            raise ItemAlreadyThere(item.id)
+    after = [*thread.context_items, *items]
+    if len(after) > limits.CONTEXT_ITEMS_MAX:
+        most = limits.CONTEXT_ITEMS_MAX
+        raise Invalid("INVALID_ITEMS", f"the destination would have more than {most}", field="item_ids", limit=most)
+    if len(canonical_json([item_json(item) for item in after])) > limits.CONTEXT_BYTES_MAX:
+        most = limits.CONTEXT_BYTES_MAX
+        raise TooLarge("VALUE_TOO_LARGE", f"its items would be larger than {most} bytes", field="item_ids", limit=most)
+
+
 def delete_column(draft: Draft, command: DeleteColumn) -> Draft:
     """For the umbrella's log: which column went, and what it keeps."""
     if draft.thread.state in TERMINAL:
         raise AlreadyTerminal(draft.thread.state)
-    data = {
+    data: dict[str, Json] = {
         "deleted_child_id": command.child_id,
         "had_items": len(command.item_ids),
         "item_ids": list(command.item_ids),

@@ -58,7 +58,9 @@ class GroupCalls(ThreadServiceServicer):
         after = (int(position["ordinal"]), str(position["id"])) if position else None
         cards, more = await self._queries.children(tenant, umbrella.thread_id, after, size)
         shown = fitting([shown_card(one) for one in cards])
-        menu = [one for one in options(await self._queries.actions(tenant)) if _for_columns(one.registration.cardinality)]
+        menu = [
+            one for one in options(await self._queries.actions(tenant)) if _for_columns(one.registration.cardinality)
+        ]
         page = pb.ListGroupsResponse(
             umbrella_id=umbrella.thread_id,
             source=source_of(cards[0].thread if cards else umbrella),

@@ -13,6 +13,7 @@ from services.threads.application.batches import Batches
 from services.threads.application.catalogue import ActionRequest, Catalogue
 from services.threads.application.commands import Commands, Make
 from services.threads.application.families import Families
+from services.threads.application.groups import Groups
 from services.threads.application.queries import Queries
 from services.threads.domain import commands as c
 from services.threads.domain.thread import Thread
@@ -45,6 +46,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         queries: Queries,
         batches: Batches,
         families: Families,
+        groups: Groups,
         tokens: bytes,
         clock: Clock,
         new_id: NewId,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -93,9 +94,8 @@ async def test_a_preview_is_exactly_what_the_commit_does_in_families_too(threads
             told_of = await preview(threads, card.name, decision, **cited)
         except Refusal as refused:
             assert await log(threads, names) == before
-            with pytest.raises(type(refused)) as again:
+            with pytest.raises(type(refused), match=re.escape(refused.message)):
                 await commit(threads, card.name, decision, "", **cited)
-            assert again.value.reason == refused.reason
             continue
         assert await log(threads, names) == before
         await commit(threads, card.name, decision, told_of.etag, **cited)
