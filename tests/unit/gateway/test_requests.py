@@ -61,7 +61,7 @@ async def test_path_query_and_headers_reach_the_request(gateway: Gateway) -> Non
         ('{"title":"é"}'.encode("latin-1"), JSON, 400, "INVALID_JSON", "body"),
         (b'{"title":"x"}', {"content-type": "application/json; charset=latin-1"}, 400, "INVALID_FIELD", "content-type"),
         (b'{"title":"x","title":"y"}', JSON, 400, "DUPLICATE_FIELD", "title"),
-        (b'{"title":"x","state":"done"}', JSON, 400, "UNKNOWN_FIELD", "state"),
+        (b'{"title":"x","create_time":"2026-01-01T00:00:00Z"}', JSON, 400, "UNKNOWN_FIELD", "create_time"),
         (b'{"title":"x","_actor":"me"}', JSON, 400, "UNKNOWN_FIELD", "_actor"),
         (b'{"autonomy":' + b"[" * 30 + b"]" * 30 + b"}", JSON, 400, "TOO_DEEP", None),
         (b"[" * 500_000, JSON, 400, "TOO_DEEP", "body"),
