@@ -8,9 +8,11 @@ from datetime import datetime
 from itertools import pairwise
 
 from services.threads.application.ports import JobKind
+from services.threads.domain.cascade import Tally, is_met
 from services.threads.domain.events import Event
 from services.threads.domain.evolve import rebuild
 from services.threads.domain.kinds import Kind
+from services.threads.domain.limits import DEPTH_MAX
 from services.threads.domain.proposal import as_object
 from services.threads.domain.reading import text
 from services.threads.domain.states import INFERRING, TERMINAL, State
@@ -24,6 +26,15 @@ _WORKED_ON = {
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where the row says that it stands; `path_of_parent` None: there is no such parent."""
+
+    parent_id: str | None
+    path: tuple[str, ...]
+    path_of_parent: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
 class Stored:
     """Everything stored about one thread, read in one snapshot."""
 
@@ -33,7 +44,13 @@ class Stored:
     events: Sequence[Event]
     live_jobs: Sequence[tuple[str, str]]
     """(kind, state) of jobs that are queued or leased."""
-    open_children: int
+    tally: Tally
+    """The children as they are counted."""
+    place: Place
+    ends_early: bool
+    policy_met: bool
+    executing_below: bool
+    """Whether a descendant executes; looked at only where the policy is met."""
 
 
 def faults(stored: Stored) -> list[str]:
@@ -42,10 +59,7 @@ def faults(stored: Stored) -> list[str]:
     thread = stored.thread
     if stored.state_column != thread.state:
         found.append(f"the column says {stored.state_column}, the document {thread.state}")
-    if thread.open_children != stored.open_children:
-        found.append(f"open_children is {thread.open_children}, counted {stored.open_children}")
-    if thread.state in TERMINAL and stored.open_children:
-        found.append("it is closed and has live children")
+    found += [*_place(stored), *_children(stored)]
     timed = thread.state in (State.PROPOSED, State.AWAITING_REVIEW)
     if timed != (stored.timer is not None):
         found.append(f"in {thread.state} its timer is {stored.timer}")
@@ -64,6 +78,43 @@ def _log(stored: Stored) -> list[str]:
         found.append("it moved after an end")
     if any(text(one, "to") != text(two, "from") for one, two in pairwise(moves)):
         found.append("its moves are no chain")
+    return found
+
+
+def _place(stored: Stored) -> list[str]:
+    """Its line of ancestors is one (section 0.4)."""
+    thread, place = stored.thread, stored.place
+    parent = place.path[-1] if place.path else None
+    above = () if place.path_of_parent is None else place.path_of_parent
+    if place.parent_id != parent or (parent is not None and place.path != (*above, parent)):
+        return [f"its ancestors {list(place.path)} are not its parent's, whose are {list(above)}"]
+    if len(place.path) > DEPTH_MAX:
+        return [f"it has {len(place.path)} ancestors"]
+    return [] if (thread.parent_id, thread.path) == (parent, place.path) else ["its document has other ancestors"]
+
+
+def _children(stored: Stored) -> list[str]:
+    """Counts are right; no closed parent has a live child, no open one a policy that is satisfied (I2)."""
+    thread, counted = stored.thread, stored.tally
+    found = [
+        f"{name} is {kept}, counted {really}"
+        for name, kept, really in (
+            ("children", thread.children, counted.children),
+            ("open_children", thread.open_children, counted.open),
+            ("dismissed_children", thread.dismissed_children, counted.dismissed),
+            ("ends_early", stored.ends_early, thread.policy_in_force.ends_early),
+            ("policy_met", stored.policy_met, thread.policy_met),
+        )
+        if kept != really
+    ]
+    if thread.state in TERMINAL and counted.open:
+        found.append("it is closed and has live children")
+    if thread.state is State.MONITORING and is_met(thread.policy_in_force, counted) and not stored.executing_below:
+        found.append("its children satisfy its policy and it is open")
+    if thread.state not in (*TERMINAL, State.MONITORING) and counted.open:
+        found.append(f"in {thread.state} it has live children")
+    if thread.state is State.MONITORING and not counted.children:
+        found.append("it waits for children that it does not have")
     return found
 
 
