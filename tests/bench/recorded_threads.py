@@ -1,70 +1,76 @@
-"""What threads' own handlers run on the database, call by call: the raw limit's statements."""
+"""What the threads service runs on its database, call by call: the raw limit's statements.
+
+The service itself is built here, by its own `build`, and its statements are read off its connections by asyncpg's
+query log. It has no background duties meanwhile, so that whatever is logged belongs to the call under way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from typing import Any
 
+import asyncpg
 import grpc
 
-from services.kernel.clock import SystemClock
-from services.kernel.grpc_server import GrpcServer
-from services.kernel.ids import new_id
-from services.kernel.principal import Authenticator
-from services.threads.adapters.reader import PostgresReader
-from services.threads.adapters.schemas import JsonSchemas
-from services.threads.adapters.work import PostgresStore
-from services.threads.application.batches import Batches
-from services.threads.application.commands import Commands
-from services.threads.application.families import Families
-from services.threads.application.queries import Queries
+from services.kernel.lifecycle import AsyncFn, Lifecycle
+from services.kernel.postgres import Database
+from services.kernel.settings import load
+from services.threads.main import build
 from services.threads.settings import ThreadsSettings
-from services.threads.transport.threads import ThreadServicer
-from tests.bench.recording import Steps, recording_database
+from tests.bench.recording import QueryLog, Steps
 from treadle.threads.v1 import thread_service_pb2 as pb
-from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceStub, add_ThreadServiceServicer_to_server
+from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceStub
 
 Request = pb.CreateThreadRequest | pb.AcceptThreadRequest | pb.RejectThreadRequest
+_CONNECTIONS = 2
+"""The fewest that the settings allow. Calls come one by one, so that one would do."""
 
 
 class NotOneTransactionEach(Exception):
     """A call was not exactly one transaction: what is replayed would not be what is measured."""
 
 
-class _NobodyToWake:
-    async def committed(self, *, jobs: bool) -> None:
-        """Nobody listens."""
+class _WithoutDuties(Lifecycle):
+    """Notes the database by its clean-up; spawns nothing."""
 
-    async def wait_for_jobs(self, seconds: float) -> None:
-        """Nobody asks."""
+    database: Database | None = None
+
+    def push(self, cleanup: AsyncFn) -> None:
+        owner = getattr(cleanup, "__self__", None)
+        if isinstance(owner, Database):
+            self.database = owner
+        super().push(cleanup)
+
+    def spawn(self, duty: str, run: AsyncFn) -> None:
+        return None
 
 
-async def recorded(url: str, calls: Sequence[tuple[str, Request]]) -> list[Steps]:
-    """Runs the calls one after the other on the database, with handlers as `services.threads.main` builds them;
-    answers the transaction of each."""
-    settings, clock = ThreadsSettings(threads_database_url=url), SystemClock()
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(recording_database(url))
-        store = PostgresStore(database, new_id, settings.timing().lease)
-        commands = Commands(store, _NobodyToWake(), clock, new_id, JsonSchemas(), settings.timing())
-        families = Families(store, _NobodyToWake(), commands, settings.timing())
-        queries = Queries(PostgresReader(database), clock)
-        servicer = ThreadServicer(
-            commands, queries, Batches(store), families, settings.page_signing_key(), clock, new_id
-        )
-        server = GrpcServer(
-            "recording",
-            "127.0.0.1:0",
-            [(add_ThreadServiceServicer_to_server, servicer, "treadle.threads.v1.ThreadService")],
-            Authenticator(None, clock),
-        )
-        address = await server.start()
-        stack.push_async_callback(server.stop, 1)
-        channel = await stack.enter_async_context(grpc.aio.insecure_channel(address))
-        stub = ThreadServiceStub(channel)
-        for rpc, request in calls:
-            await getattr(stub, rpc)(request)
-    transactions = database.recording.transactions
-    if len(transactions) != len(calls):
-        raise NotOneTransactionEach(f"{len(transactions)} transactions of {len(calls)} calls")
-    return transactions
+async def recorded(url: str, nats_url: str, calls: Sequence[tuple[str, Request]]) -> list[Steps]:
+    """Runs the calls one after the other; answers the transaction of each."""
+    settings = load(
+        ThreadsSettings,
+        listen="127.0.0.1:0",
+        threads_database_url=url,
+        nats_url=nats_url,
+        pool_min=_CONNECTIONS,
+        pool_max=_CONNECTIONS,
+    )
+    log = QueryLog()
+    async with _WithoutDuties("recording", 5) as life:
+        bound = await build(settings, life)
+        assert life.database is not None, "the service no longer pushes its database's close: find it another way"
+        await _watch(life.database, log)
+        async with grpc.aio.insecure_channel(bound.address) as channel:
+            stub = ThreadServiceStub(channel)
+            for rpc, request in calls:
+                await getattr(stub, rpc)(request)
+    if len(log.transactions) != len(calls):
+        raise NotOneTransactionEach(f"{len(log.transactions)} transactions of {len(calls)} calls")
+    return log.transactions
+
+
+async def _watch(database: Database, log: QueryLog) -> None:
+    async with database.connection() as one, database.connection() as other:
+        for tx in (one, other):
+            connection: asyncpg.Connection[Any] = tx.raw  # type: ignore[assignment]  # the pool's proxy passes it on
+            connection.add_query_logger(log.logged)

@@ -1,87 +1,51 @@
 """The raw limit of a command: the very statements that its handler runs, with the very arguments, and no service
 around them.
 
-`RecordingDatabase` is the kernel's Database, except that it notes every transaction. The handlers run once on one
-copy of a database; what was noted is then replayed on other copies in the same state. Same SQL texts, same round
-trips, same rows.
+The handlers run once on one copy of a database, with asyncpg's query log on its connections; what was logged is then
+replayed on other copies in the same state. Same SQL texts, same round trips, same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 
-from services.kernel.postgres import Database, Row, Statement, Tx
+from services.kernel.postgres import Database, Row
 
 Steps = list[tuple[str, str, list[Any]]]
-"""(method of asyncpg's Connection, SQL, arguments) of one transaction, in order."""
+"""(method of asyncpg's Connection, SQL, its arguments) of one transaction, in order, without BEGIN and COMMIT."""
+_INTROSPECTION = "pg_catalog.pg_type"
 
 
-@dataclass(slots=True)
-class Recording:
-    """What was noted: a list of steps a transaction."""
+class QueryLog:
+    """What was logged on one connection or several that are used one at a time: committed transactions."""
 
-    transactions: list[Steps] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.transactions: list[Steps] = []
+        self._open: Steps | None = None
 
-
-class _RecordingTx(Tx):
-    __slots__ = ("_steps",)
-
-    def __init__(self, raw: Any, steps: Steps) -> None:
-        super().__init__(raw)
-        self._steps = steps
-
-    async def fetch(self, statement: Statement, **values: Any) -> list[Row]:
-        self._steps.append(("fetch", statement.text, statement.arguments(values)))
-        return await super().fetch(statement, **values)
-
-    async def fetchrow(self, statement: Statement, **values: Any) -> Row | None:
-        self._steps.append(("fetchrow", statement.text, statement.arguments(values)))
-        return await super().fetchrow(statement, **values)
-
-    async def fetchval(self, statement: Statement, **values: Any) -> Any:
-        self._steps.append(("fetchval", statement.text, statement.arguments(values)))
-        return await super().fetchval(statement, **values)
-
-    async def execute(self, statement: Statement, **values: Any) -> int:
-        self._steps.append(("execute", statement.text, statement.arguments(values)))
-        return await super().execute(statement, **values)
-
-    async def executemany(self, statement: Statement, rows: Iterable[Mapping[str, Any]]) -> None:
-        kept = list(rows)
-        self._steps.append(("executemany", statement.text, [[statement.arguments(row) for row in kept]]))
-        await super().executemany(statement, kept)
+    def logged(self, query: asyncpg.connection.LoggedQuery) -> None:
+        """Of asyncpg: called after each statement."""
+        head = query.query.lstrip()[:8].upper()
+        if head.startswith("BEGIN"):
+            self._open = []
+        elif head.startswith("COMMIT") and self._open is not None:
+            self.transactions.append(self._open)
+            self._open = None
+        elif head.startswith("ROLLBACK"):
+            self._open = None
+        elif self._open is not None and _INTROSPECTION not in query.query:
+            self._open.append(_step(query.query, query.args))
 
 
-class RecordingDatabase(Database):
-    """A Database that notes every transaction that commits."""
-
-    def __init__(self, pool: asyncpg.Pool[Row]) -> None:
-        super().__init__(pool)
-        self.recording = Recording()
-
-    @asynccontextmanager
-    async def transaction(self, *, read_snapshot: bool = False) -> AsyncIterator[Tx]:
-        """As Database.transaction."""
-        steps: Steps = []
-        async with super().transaction(read_snapshot=read_snapshot) as tx:
-            yield _RecordingTx(tx.raw, steps)
-        self.recording.transactions.append(steps)
-
-
-@asynccontextmanager
-async def recording_database(url: str) -> AsyncIterator[RecordingDatabase]:
-    """One that is open while the context is."""
-    database = await RecordingDatabase.open(url, "bench recording")
-    assert isinstance(database, RecordingDatabase)
-    try:
-        yield database
-    finally:
-        await database.close()
+def _step(text: str, arguments: Any) -> tuple[str, str, list[Any]]:
+    """`executemany` is logged with a list of rows; everything else with a tuple, and is one round trip like `fetch`."""
+    if isinstance(arguments, list):
+        return "executemany", text, [arguments]
+    return "fetch", text, list(arguments)
 
 
 class Replay:

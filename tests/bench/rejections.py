@@ -39,5 +39,5 @@ async def recorded_rejections(
         for one in waiting
     ]
     async with databases.copy_of("threads") as copy:
-        transactions = await recorded(copy, calls)
+        transactions = await recorded(copy, nats_url, calls)
     yield transactions, url

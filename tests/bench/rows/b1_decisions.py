@@ -41,7 +41,7 @@ async def measure(bench: Workbench) -> list[Figure]:
         stack.push_async_callback(bus.close)
         work = await _population(bench, databases, servers.nats_url, bench.load(3_000, 400) + _WARM)
         async with databases.copy_of("threads") as url:
-            transactions = await recorded(url, [(one.rpc, one.request) for one in work])
+            transactions = await recorded(url, servers.nats_url, [(one.rpc, one.request) for one in work])
         bill, raw_bill = CpuBill(), CpuBill()
         values, raws = await bench.interleaved(
             ROW,

@@ -51,7 +51,7 @@ async def measure(bench: Workbench) -> list[Figure]:
         await databases.migrated("threads")
         requests = [("CreateThread", create_request(number)) for number in range(_WARM + closed + paced)]
         async with databases.copy_of("threads") as url:
-            transactions = await recorded(url, requests)
+            transactions = await recorded(url, servers.nats_url, requests)
         bill = CpuBill()
         values, raws = await bench.interleaved(
             ROW,
