@@ -9,6 +9,7 @@ import importlib.resources
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from google.api import annotations_pb2
@@ -24,16 +25,22 @@ def main() -> int:
     well_known = importlib.resources.files("grpc_tools") / "_proto"
     google_api = Path(annotations_pb2.__file__).parents[2]
     sources = sorted(str(path.relative_to(HERE)) for path in (HERE / "treadle").rglob("*.proto"))
-    shutil.rmtree(GEN, ignore_errors=True)
-    GEN.mkdir()
+    made = Path(tempfile.mkdtemp(dir=HERE, prefix="gen-"))
     # protoc looks its plugins up on PATH; they are installed beside this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     arguments = ["protoc", f"-I{HERE}", f"-I{google_api}", f"-I{well_known}"]
-    arguments += [f"{option}{GEN}" for option in STUBS]
-    arguments += [f"--descriptor_set_out={GEN / 'treadle.binpb'}", "--include_imports", "--include_source_info"]
+    arguments += [f"{option}{made}" for option in STUBS]
+    arguments += [f"--descriptor_set_out={made / 'treadle.binpb'}", "--include_imports", "--include_source_info"]
     code = int(protoc.main([*arguments, *sources]))
-    for folder in {path.parent for path in GEN.rglob("*_pb2.py")}:
+    for folder in {path.parent for path in made.rglob("*_pb2.py")}:
         (folder / "py.typed").touch()
+    made.chmod(0o755)
+    if code == 0:
+        # Swapped when complete: what imports the stubs meanwhile finds the old ones.
+        shutil.rmtree(GEN, ignore_errors=True)
+        made.rename(GEN)
+    else:
+        shutil.rmtree(made)
     return code
 
 

@@ -76,6 +76,6 @@ def fact_of(tenant: str, thread: Thread, event: Event) -> dict[str, Any]:
             "to": text(event.data, "to") if moved else "",
             "trigger": text(event.data, "trigger") if moved else "",
             "actor": f"{event.actor.kind}:{event.actor.subject}",
-            "time": event.time.isoformat(),
+            "time": event.time.isoformat().replace("+00:00", "Z"),
         },
     )
