@@ -13,6 +13,7 @@ from services.cli.commands.demo import demo
 from services.cli.commands.doctor import doctor
 from services.cli.commands.inbox import inbox
 from services.cli.commands.starting import migrate, serve, up
+from services.cli.commands.verify import verify
 
 _EPILOG = (
     "Exit codes: 0 ok · 1 refused or conflict · 2 usage · 3 not found · 4 unavailable · 5 not permitted · "
@@ -33,6 +34,7 @@ app.add_typer(threads.app, name="threads")
 app.command()(doctor)
 app.command()(serve)
 app.command()(migrate)
+app.command()(verify)
 
 
 def main() -> None:

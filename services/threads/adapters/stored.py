@@ -117,6 +117,7 @@ async def _stored(tx: Tx, rows: list[Row]) -> list[Stored]:
     busy = {row["above"] for row in await tx.fetch(_EXECUTING_BELOW, ids=met)} if met else set()
     return [
         Stored(
+            tenant=row["tenant"],
             thread=thread_of(row),
             state_column=row["state"],
             timer=row["timer_at"],

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from services.kernel.errors import AlreadyExists, Invalid
 from services.threads.application.ports import SchemaCheck, Work
+from services.threads.domain.autonomy import PROPOSED
 from services.threads.domain.built_in import BUILT_IN
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object, check_text
 from services.threads.domain.limits import NAME_MAX, RATIONALE_MAX
-from services.threads.domain.options import PICKED_IN, PROPOSED_IN, binds, bound
+from services.threads.domain.options import PICKED_IN, binds, bound
 from services.threads.domain.proposal import ActionChoice, ActionDraft, ActionKind
 from services.threads.domain.registration import ACTIONS_MAX, Registration, checked
 from services.threads.domain.thread import Thread
@@ -91,8 +92,10 @@ class Catalogue:
         """
         if draft.kind != ActionKind.STANDARD or draft.is_empty:
             return draft, ""
+        if PROPOSED not in thread.autonomy.allowed_invocation_contexts:
+            return draft, "action_not_allowed"
         registration = await self.find(draft.name)
-        if registration is None or PROPOSED_IN not in registration.available_in:
+        if registration is None or PROPOSED not in registration.available_in:
             return draft, "unknown_action"
         draft = replace(draft, parameters=await self._bound(registration, draft.parameters, thread))
         try:

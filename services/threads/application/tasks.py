@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from services.kernel.errors import Invalid
 from services.kernel.text import storable_json
 from services.threads.application.ports import Job
 from services.threads.domain import limits
+from services.threads.domain.autonomy import PROPOSED
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object
 from services.threads.domain.commands import CompleteInference
@@ -19,8 +19,6 @@ from services.threads.domain.reading import maybe_number, text
 from services.threads.domain.registration import Registration
 from services.threads.domain.states import Target
 from services.threads.domain.thread import FeedbackKind, Inferred, Thread
-
-_OFFERED_IN: Final = "action_proposal"
 
 
 def inference_task(thread: Thread, target: Target, offers: Sequence[Registration]) -> JsonObject:
@@ -40,6 +38,7 @@ def inference_task(thread: Thread, target: Target, offers: Sequence[Registration
         ],
         "clarifications": [one.text for one in said if one.kind is FeedbackKind.CLARIFICATION],
         "prior_proposal": None if prior is None else {**prior.content, "name": prior.name},
+        "tiers": {"floor": thread.autonomy.inference_floor_tier, "ceiling": thread.autonomy.inference_ceiling_tier},
         "actions": [
             {
                 "capability_name": offer.name,
@@ -47,7 +46,7 @@ def inference_task(thread: Thread, target: Target, offers: Sequence[Registration
                 "parameters_schema": offer.schema,
             }
             for offer in offers
-            if _OFFERED_IN in offer.available_in
+            if PROPOSED in offer.available_in and PROPOSED in thread.autonomy.allowed_invocation_contexts
         ],
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Final
 
 from services.threads.application.ports import JobKind
 from services.threads.domain.cascade import Tally, is_met
@@ -25,6 +26,19 @@ _WORKED_ON = {
 }
 
 
+CHECKS: Final = (
+    "every log is without holes and makes exactly its row, items included",
+    "nothing moved after an end, and every move follows the one before",
+    "a proposal was approved at most once, and what is not idempotent started at most once",
+    "what is worked on has exactly one live job, and nothing else has one",
+    "every parent counts its children right: all, open, dismissed",
+    "no closed parent has a live child, no open one a policy that is satisfied",
+    "every line of ancestors is one: no cycle, no gap, at most 32",
+    "timers are set where a state ends by itself, and nowhere else",
+)
+"""For people: what `faults` looks at."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the row says that it stands; `path_of_parent` None: there is no such parent."""
@@ -38,6 +52,7 @@ class Place:
 class Stored:
     """Everything stored about one thread, read in one snapshot."""
 
+    tenant: str
     thread: Thread
     state_column: str
     timer: datetime | None

@@ -11,6 +11,7 @@ from services.threads.domain import limits
 from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.commands import Accept, AcceptReview, Later, Provide, Redirect, Rename
 from services.threads.domain.deciding_choices import GATE, accept_review, answer, redirect, revise
+from services.threads.domain.deciding_combined import COMBINED, stopped_midway, walk
 from services.threads.domain.deciding_upkeep import postponed, renamed
 from services.threads.domain.drafting import Draft, refusal
 from services.threads.domain.errors import NoProposal, NotExecutable, ProposalNotCited
@@ -31,6 +32,10 @@ def accept(draft: Draft, command: Accept) -> Draft:
     if changes and is_wait(state):
         raise Invalid("INVALID_EDIT", f"{state} has no action to change", field="action")
     if state in (CONFIRMATION[Target.INTENT], CONFIRMATION[Target.CONTEXT]):
+        if stopped_midway(draft.thread):
+            rest = Target.CONTEXT if state is CONFIRMATION[Target.INTENT] else Target.ACTION
+            draft.move(Trigger.CONFIRMED, target=rest, decision=decision("confirm"), data=COMBINED)
+            return walk(draft, rest)
         return draft.move(Trigger.CONFIRMED, decision=decision("confirm"))
     if state in CLARIFICATION.values():
         return answer(draft, Provide(action=command.action))

@@ -25,6 +25,10 @@ TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
 """From cheap to dear."""
 ACTION_KINDS: Final = frozenset({"standard", "improvised", "suggestion"})
 INVOCATION_CONTEXTS: Final = frozenset({"action_proposal", "agent_autonomous", "agent_conversation", "user_invocation"})
+AUTONOMOUS: Final = "agent_autonomous"
+"""The context in which an action runs without a person."""
+PROPOSED: Final = "action_proposal"
+"""The context in which a model proposes an action."""
 CONSENT_KINDS: Final = frozenset(
     {
         "intent_inferred",

@@ -99,6 +99,15 @@ class CompleteInference:
 
 
 @dataclass(frozen=True)
+class CompleteCombined:
+    """One call answered all three targets (axis combined_inference)."""
+
+    intent: CompleteInference
+    context: CompleteInference
+    action: CompleteInference
+
+
+@dataclass(frozen=True)
 class FailInference:
     """The runner could not answer; `retry` while attempts are left. `code` is machine-readable."""
 
@@ -372,6 +381,7 @@ Command: TypeAlias = (
     | BeginInference
     | ClaimInference
     | CompleteInference
+    | CompleteCombined
     | FailInference
     | LoseInference
     | RefuseInference

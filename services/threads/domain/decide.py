@@ -10,6 +10,7 @@ from services.kernel.errors import AlreadyExists
 from services.threads.domain import (
     accepting,
     deciding_choices,
+    deciding_combined,
     deciding_execution,
     deciding_family,
     deciding_inference,
@@ -72,6 +73,8 @@ def _apply(draft: Draft, command: c.Command) -> Draft:
             return deciding_inference.claim(draft, command)
         case c.CompleteInference():
             return deciding_inference.complete(draft, command)
+        case c.CompleteCombined():
+            return deciding_combined.complete(draft, command)
         case c.FailInference():
             return deciding_inference.fail(draft, command)
         case c.LoseInference():

@@ -57,7 +57,8 @@ def edit(draft: Draft, command: Edit) -> Draft:
     kind = Kind.INTENT_INFERRED if target is Target.INTENT else Kind.CONTEXT_INFERRED
     data: dict[str, Json] = {"target": target, "payload": {target: said}, "confidence": 1.0}
     draft.add(Fact(kind, {**data, "from_user_override": True}))
-    return draft.move(Trigger.EDITED, decision=decision("edit"))
+    rest = Target.CONTEXT if target is Target.INTENT else Target.ACTION
+    return draft.move(Trigger.EDITED, target=rest, decision=decision("edit"))
 
 
 def provide(draft: Draft, command: Provide) -> Draft:

@@ -51,7 +51,7 @@ def complete(draft: Draft, command: CompleteInference) -> Draft:
         return _complete_action(draft, command, command.draft or ActionDraft())
     if is_empty(target, command.payload):
         return fail(draft, FailInference("empty_inference", cost_usd=command.cost_usd))
-    draft.add(Fact(_KINDS[target], {"target": target, "payload": command.payload, **_source(command)}))
+    draft.add(Fact(_KINDS[target], {"target": target, "payload": command.payload, **source(command)}))
     facts = BranchFacts(policy=thread.autonomy, confidence=command.confidence, target=target)
     return draft.move(Trigger.INFERENCE_DONE, facts=facts)
 
@@ -90,7 +90,7 @@ def _complete_action(draft: Draft, command: CompleteInference, answer: ActionDra
         return fail(draft, FailInference("empty_inference", cost_usd=command.cost_usd))
     if answer.is_clarification:
         payload = {**inferred_content(answer)}
-        draft.add(Fact(Kind.ACTION_INFERRED, {"target": Target.ACTION, "payload": payload, **_source(command)}))
+        draft.add(Fact(Kind.ACTION_INFERRED, {"target": Target.ACTION, "payload": payload, **source(command)}))
         facts = BranchFacts(clarification=True, target=Target.ACTION)
         return draft.move(Trigger.INFERENCE_DONE, facts=facts, data={"reason": "question"})
     proposal, fact = proposed(
@@ -99,14 +99,15 @@ def _complete_action(draft: Draft, command: CompleteInference, answer: ActionDra
         inferred_content(answer),
         confidence=command.confidence,
         by_user=False,
-        extra=_source(command),
+        extra=source(command),
     )
     draft.add(fact)
     facts = BranchFacts(policy=thread.autonomy, confidence=command.confidence, proposal=proposal, target=Target.ACTION)
     return draft.move(Trigger.INFERENCE_DONE, facts=facts)
 
 
-def _source(command: CompleteInference) -> JsonObject:
+def source(command: CompleteInference) -> JsonObject:
+    """Where a guess is from."""
     return {
         "confidence": command.confidence,
         "model_used": command.model_used,

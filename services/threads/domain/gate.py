@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.threads.domain.autonomy import LEVELS, Policy
+from services.threads.domain.autonomy import AUTONOMOUS, LEVELS, Policy
 from services.threads.domain.canonical import Json
 from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import CONFIRMATION, Target
@@ -49,6 +49,8 @@ def _action_checks(policy: Policy, proposal: Proposal | None) -> dict[str, bool]
     content = proposal.content if proposal else {}
     return {
         "allowed_action_kinds": content.get("kind") in policy.allowed_action_kinds,
+        "allowed_invocation_contexts": AUTONOMOUS in policy.allowed_invocation_contexts
+        and content.get("autonomous", True) is True,
         "executable": proposal is not None and proposal.is_executable,
         "irreversibility_threshold": _at_most(content.get("irreversibility"), policy.irreversibility_threshold),
         "regret_potential_threshold": _at_most(content.get("regret_potential"), policy.regret_potential_threshold),

@@ -18,8 +18,6 @@ BOUND: Final = frozenset({THREAD_ID, TAB_IDS})
 """Parameters that the service fills in from the thread; nobody is asked for them."""
 PICKED_IN: Final = frozenset({"user_invocation", "agent_conversation"})
 """Where an action must be available to be picked by a caller."""
-PROPOSED_IN: Final = "action_proposal"
-"""Where an action must be available to be proposed by a model."""
 
 
 @dataclass(frozen=True)

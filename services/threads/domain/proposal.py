@@ -35,6 +35,8 @@ class RegisteredAction:
     risk_amplifier: bool = False
     requires_post_review: bool = False
     idempotent: bool = False
+    autonomous: bool = True
+    """Whether it may ever run without a person (available in agent_autonomous)."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ def inferred_content(draft: ActionDraft) -> JsonObject:
         "estimated_cost_usd": draft.estimated_cost_usd,
         "requires_post_review": registered.requires_post_review if registered else False,
         "idempotent": registered.idempotent if registered else False,
+        "autonomous": registered.autonomous if registered else False,
     }
 
 

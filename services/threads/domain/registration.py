@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from services.kernel.errors import Invalid
-from services.threads.domain.autonomy import INVOCATION_CONTEXTS, LEVELS
+from services.threads.domain.autonomy import AUTONOMOUS, INVOCATION_CONTEXTS, LEVELS
 from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.checks import check_object, check_text
 from services.threads.domain.proposal import RegisteredAction
@@ -58,6 +58,7 @@ class Registration:
             risk_amplifier=self.risk_amplifier,
             requires_post_review=self.requires_post_review,
             idempotent=self.idempotent,
+            autonomous=AUTONOMOUS in self.available_in,
         )
 
 
