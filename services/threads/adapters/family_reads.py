@@ -54,6 +54,7 @@ CHILDREN = compiled(
     .order_by(_t.ordinal, _t.id)
     .limit(bindparam("most"))
 )
+_STATE: Final = {state.value: state for state in State}
 _FAILED_FIRST = case((_t.state == text("'awaiting_redirect'"), 0), else_=1)
 WAITED = compiled(
     select(_t.doc, func.count().over().label("total"))
@@ -107,7 +108,7 @@ async def waited(tx: Tx, tenant: str, parent: Thread, most: int) -> tuple[list[T
 
 def _member(row: Row) -> Member:
     doc: dict[str, Any] = orjson.loads(row["doc"])
-    state = State(row["state"])
+    state = _STATE[row["state"]]
     return Member(
         row["id"],
         row["parent_id"],
@@ -122,6 +123,6 @@ def _member(row: Row) -> Member:
 def _shown(doc: dict[str, Any], state: State) -> Proposal | None:
     """What stands, else what was sent back and not replaced yet."""
     standing = doc["proposal"]
-    if standing is None and state in _KEEPS_PRIOR:
-        standing = doc["prior_proposal"]
-    return thread_doc.proposal_from(standing)
+    if standing is None:
+        return thread_doc.proposal_from(doc["prior_proposal"]) if state in _KEEPS_PRIOR else None
+    return thread_doc.proposal_from(standing, doc.get("proposal_digest"))

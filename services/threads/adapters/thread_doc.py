@@ -34,6 +34,7 @@ Doc = Mapping[str, Any]
 _PLAIN = ("thread_id", "title", "description", "seq", "source", "urgency", "parent_id", "ordinal")
 _PLAIN_TOO = ("originating_scrape_id", "children", "open_children", "revision", "question", "spent_usd", "reason")
 _PROPOSAL = tuple(field.name for field in fields(Proposal))
+_KIND = {kind.value: kind for kind in ActionKind}
 _COPIED = (*_PLAIN, *_PLAIN_TOO, "handed_to", "last_event_id")
 
 
@@ -53,6 +54,7 @@ def dump(thread: Thread) -> str:
         "intent": _inferred(thread.intent),
         "context": _inferred(thread.context),
         "proposal": _proposal(thread.proposal),
+        "proposal_digest": None if thread.proposal is None else thread.proposal.digest,
         "prior_proposal": _proposal(thread.prior_proposal),
         "feedback": [_feedback(said) for said in thread.feedback],
         "execution": _execution(thread.execution),
@@ -121,9 +123,14 @@ def _proposal(proposal: Proposal | None) -> Doc | None:
     return None if proposal is None else {name: getattr(proposal, name) for name in _PROPOSAL}
 
 
-def proposal_from(doc: Doc | None) -> Proposal | None:
-    """A proposal out of the document."""
-    return None if doc is None else Proposal(**{**doc, "kind": ActionKind(doc["kind"])})
+def proposal_from(doc: Doc | None, digest: str | None = None) -> Proposal | None:
+    """A proposal out of the document. `digest`: as it was written, for reads that only show it."""
+    if doc is None:
+        return None
+    proposal = Proposal(**{**doc, "kind": _KIND[doc["kind"]]})
+    if digest is not None:
+        vars(proposal)["digest"] = digest  # the cached property's own place
+    return proposal
 
 
 def _feedback(said: Feedback) -> Doc:

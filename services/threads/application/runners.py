@@ -16,9 +16,16 @@ from services.threads.application.catalogue import Catalogue, offered
 from services.threads.application.commands import Call, Commands, has_jobs
 from services.threads.application.holding import Grip, Held
 from services.threads.application.ports import Job, JobKind, SchemaCheck, Store, Wake, Work
-from services.threads.application.tasks import cleanup_task, execution_task, inference_result, inference_task
+from services.threads.application.tasks import (
+    cleanup_task,
+    combined_result,
+    execution_task,
+    inference_result,
+    inference_task,
+)
 from services.threads.domain import commands as c
 from services.threads.domain.canonical import JsonObject
+from services.threads.domain.deciding_combined import wants_combined
 from services.threads.domain.effects import Effect
 from services.threads.domain.events import Actor, ActorKind
 from services.threads.domain.reading import text
@@ -209,6 +216,10 @@ class Runners:
             return c.FinishExecution(success, "" if success else "action_failed")
         if job.kind is JobKind.CLEANUP:
             return c.FinishCleanup(True, source_already_gone=result.get("source_already_gone") is True)
+        combined = combined_result(result) if wants_combined(thread) else None
+        if combined is not None and combined.action.draft is not None:
+            draft, fault = await Catalogue(work, job.tenant, self._schemas).admit(combined.action.draft, thread)
+            return combined.intent if fault else replace(combined, action=replace(combined.action, draft=draft))
         command = inference_result(thread.target or Target.ACTION, result)
         if command.draft is None:
             return command

@@ -11,8 +11,9 @@ from services.threads.domain import limits
 from services.threads.domain.autonomy import PROPOSED
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object
-from services.threads.domain.commands import CompleteInference
+from services.threads.domain.commands import CompleteCombined, CompleteInference
 from services.threads.domain.created import item_json
+from services.threads.domain.deciding_combined import wants_combined
 from services.threads.domain.feedback import unresolved
 from services.threads.domain.proposal import ActionDraft, as_object
 from services.threads.domain.reading import maybe_number, text
@@ -27,6 +28,7 @@ def inference_task(thread: Thread, target: Target, offers: Sequence[Registration
     prior = thread.prior_proposal
     return {
         "target": target,
+        "combined": target is Target.INTENT and wants_combined(thread),
         "thread": {"id": thread.thread_id, "title": thread.title, "description": thread.description},
         "context_items": [item_json(item) for item in thread.context_items],
         "intent": _inferred_text(thread.intent, "intent"),
@@ -92,6 +94,15 @@ def inference_result(target: Target, result: JsonObject) -> CompleteInference:
         tier_used=text(body, "tier_used")[: limits.NAME_MAX],
         cost_usd=cost,
     )
+
+
+def combined_result(result: JsonObject) -> CompleteCombined | None:
+    """An answer to all three at once; None when it is none."""
+    answers = as_object(result.get("combined"))
+    if set(answers) != set(Target):
+        return None
+    intent, context, action = (inference_result(target, as_object(answers[target])) for target in Target)
+    return CompleteCombined(intent, context, action)
 
 
 def _draft(payload: JsonObject) -> ActionDraft:

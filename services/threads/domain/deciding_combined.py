@@ -24,7 +24,7 @@ def wants_combined(thread: Thread) -> bool:
 
 
 def complete(draft: Draft, command: CompleteCombined) -> Draft:
-    """Record all three, then walk to the first gate that stops. What has no action to record counts as an intent alone."""
+    """Record all three, then walk to the first gate that stops. Without an action to record it is an intent alone."""
     action = command.action.draft or ActionDraft()
     empty = deciding_inference.is_empty(Target.INTENT, command.intent.payload) or deciding_inference.is_empty(
         Target.CONTEXT, command.context.payload

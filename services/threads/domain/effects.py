@@ -74,7 +74,8 @@ def effects(events: Iterable[Event], after: Thread, timing: Timing) -> tuple[Eff
         trigger, before, to = text(data, "trigger"), text(data, "from"), text(data, "to")
         if before in _AT_WORK and trigger not in JOB_DRIVEN:
             wanted.append(CancelJobs())
-        if to == State.AWAITING_INFERENCE and trigger != Trigger.INFERENCE_LOST:
+        waits = to == State.AWAITING_INFERENCE and after.state is State.AWAITING_INFERENCE
+        if waits and trigger != Trigger.INFERENCE_LOST:
             wanted.append(EnqueueInference(Target(text(data, "target"))))
         elif to == State.EXECUTING and after.state is State.EXECUTING and after.proposal is not None:
             proposal = after.proposal

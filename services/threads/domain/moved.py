@@ -9,7 +9,7 @@ from services.threads.domain.errors import Decided
 from services.threads.domain.events import Event
 from services.threads.domain.proposal import as_object
 from services.threads.domain.reading import maybe_number, maybe_text, text
-from services.threads.domain.states import TARGET_OF, TERMINAL, WAIT, State, Target
+from services.threads.domain.states import CONFIRMATION, TARGET_OF, TERMINAL, WAIT, State, Target
 from services.threads.domain.thread import Execution, Feedback, FeedbackKind, Thread
 from services.threads.domain.triggers import Trigger
 
@@ -31,9 +31,12 @@ def moved(thread: Thread, event: Event) -> Thread:
         spent_usd=thread.spent_usd + (maybe_number(data, "cost_usd") or 0.0),
     )
     if to is State.AWAITING_INFERENCE:
-        superseded = thread.proposal or thread.prior_proposal
         target = Target(text(data, "target"))
-        return replace(thread, target=target, proposal=None, prior_proposal=superseded)
+        if data.get("combined"):
+            return replace(thread, target=target)
+        superseded = thread.proposal or thread.prior_proposal
+        inferred = _still_inferred(thread, text(data, "from"), target)
+        return replace(thread, target=target, proposal=None, prior_proposal=superseded, inferred=inferred)
     if text(data, "trigger") == Trigger.CHILDREN_SPAWNED and text(data, "from") != State.EXECUTING:
         superseded = thread.proposal or thread.prior_proposal
         return replace(thread, proposal=None, prior_proposal=superseded)  # its children act instead
@@ -42,6 +45,17 @@ def moved(thread: Thread, event: Event) -> Thread:
     if to is State.HANDED_OFF:
         return replace(thread, handed_to=text(data, "handed_to"))
     return thread
+
+
+def _still_inferred(thread: Thread, before: str, target: Target) -> frozenset[Target]:
+    """What a combined call had guessed beyond a gate is worth nothing when a person changes what it stands on."""
+    if Target.ACTION not in thread.inferred or before not in (
+        CONFIRMATION[Target.INTENT],
+        CONFIRMATION[Target.CONTEXT],
+    ):
+        return thread.inferred
+    order = list(Target)
+    return frozenset(one for one in thread.inferred if order.index(one) < order.index(target))
 
 
 def _decided(thread: Thread, event: Event, to: State) -> Decided | None:

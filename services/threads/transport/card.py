@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
+import orjson
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.threads.domain.autonomy import LEVELS
@@ -32,6 +33,10 @@ _HOISTED_BYTES: Final = 2 * 1024 * 1024
 _SUMMARY_PARAMETERS: Final = ("title", "subject", "description", "name")
 
 
+_STATE_NUMBERS: Final = {state: pb.Thread.State.Value(f"STATE_{state.name}") for state in State}
+_KIND_NUMBERS: Final = {kind: pb.Action.Kind.Value(f"KIND_{kind.name}") for kind in ActionKind}
+
+
 def timestamp(time: datetime) -> Timestamp:
     """UTC."""
     stamp = Timestamp()
@@ -41,7 +46,7 @@ def timestamp(time: datetime) -> Timestamp:
 
 def state_of(state: State) -> pb.Thread.State.ValueType:
     """The enum's number of a state."""
-    return pb.Thread.State.Value(f"STATE_{state.name}")
+    return _STATE_NUMBERS[state]
 
 
 def card(thread: Thread, child_states: dict[State, int], hoisted: Sequence[Hoisted] = ()) -> pb.Thread:
@@ -101,8 +106,8 @@ def card(thread: Thread, child_states: dict[State, int], hoisted: Sequence[Hoist
     return shown
 
 
-def action(proposal: Proposal) -> pb.Action:
-    """A proposal as an action on a card."""
+def action(proposal: Proposal, **hoisted: Any) -> pb.Action:
+    """A proposal as an action on a card; `hoisted`: what a hoisted one has besides."""
     content = proposal.content
     contexts = content.get("required_contexts")
     return pb.Action(
@@ -111,8 +116,8 @@ def action(proposal: Proposal) -> pb.Action:
         proposal_digest=proposal.digest,
         revision=proposal.revision,
         name=proposal.name or _STAND_IN[proposal.kind],
-        kind=pb.Action.Kind.Value(f"KIND_{proposal.kind.name}"),
-        parameters_json=canonical_json(proposal.parameters),
+        kind=_KIND_NUMBERS[proposal.kind],
+        parameters_json=orjson.dumps(proposal.parameters, option=orjson.OPT_SORT_KEYS),
         plan_summary=_summary(proposal),
         rationale=text(content, "rationale"),
         blocked_on=text(content, "blocked_on"),
@@ -122,6 +127,7 @@ def action(proposal: Proposal) -> pb.Action:
         risk_amplifier=bool(content.get("risk_amplifier")),
         confidence=proposal.confidence,
         model_used=proposal.model_used,
+        **hoisted,
     )
 
 
@@ -129,12 +135,14 @@ def _hoisted(hoisted: Sequence[Hoisted]) -> list[pb.Action]:
     """As many as fit a message with all else on the card; `hoisted_count` tells how many there are."""
     shown, size = [], 0
     for one in hoisted:
-        made = action(one.proposal)
-        made.host_thread_id = one.host_thread_id
-        made.host_title = one.host_title
-        made.host_state = state_of(one.host_state)
-        made.state = one.state
-        made.settled = one.settled
+        made = action(
+            one.proposal,
+            host_thread_id=one.host_thread_id,
+            host_title=one.host_title,
+            host_state=_STATE_NUMBERS[one.host_state],
+            state=one.state,
+            settled=one.settled,
+        )
         size += made.ByteSize()
         if size > _HOISTED_BYTES:
             break

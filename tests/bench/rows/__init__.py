@@ -14,6 +14,8 @@ from tests.bench.workbench import Workbench
 ROWS: Final = {
     "B1": "b1_decisions",
     "B2": "b2_create",
+    "B3": "b3_ends",
+    "B4": "b4_hoist",
     "B5": "b5_fan_out",
     "B6": "b6_attach",
     "B7": "b7_decision_to_event",
