@@ -11,6 +11,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.browser import chromium
 from tests.browser.console import Console, Windows
+from tests.browser.families import Families
 from tests.browser.matters import Matters
 from tests.stack import Stack, running_stack
 
@@ -60,3 +61,9 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Path(told) if told else tmp_path_factory.mktemp("shots")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture
+def families(matters: Matters) -> Families:
+    """Everybody else's families."""
+    return Families(matters)

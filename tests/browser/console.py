@@ -53,7 +53,7 @@ class Console:
 
     async def button(self, name: str) -> None:
         """Clicks the decision's button."""
-        await self.page.get_by_role("group", name="Decide").get_by_role("button", name=name).click()
+        await self.page.get_by_role("group", name="Decide", exact=True).get_by_role("button", name=name).click()
 
     async def overflow(self) -> int:
         """How many pixels the page is wider than its window."""

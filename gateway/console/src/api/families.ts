@@ -1,6 +1,5 @@
 // Reads of families: children, the columns of a group, what can be picked, and what a decision would cause.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { THREAD_STATES } from "../gen/events";
 import { request } from "./http";
 import { keys, threadPath } from "./queries";
 import { ENDED } from "../text/states";
@@ -8,7 +7,6 @@ import type { ActionOption, GroupPage, Preview, ThreadPage } from "./types";
 
 const CHILD_PAGE = 50;
 const GROUP_PAGE = 200;
-const OPEN_NAMED = 4;
 
 function paged(path: string, size: number, token: string): string {
   const more = token === "" ? "" : `&page_token=${encodeURIComponent(token)}`;
@@ -22,21 +20,6 @@ export function useSubThreads(id: string, enabled = true) {
       request<ThreadPage>(paged(`${threadPath(id)}/sub`, CHILD_PAGE, pageParam), { signal }),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_page_token || undefined,
-    enabled,
-  });
-}
-
-/** Some of the open children: what an umbrella waits for. */
-export function useOpenChildren(id: string, enabled: boolean) {
-  const open = THREAD_STATES.filter((state) => !ENDED.includes(state));
-  const filter = open.map((state) => `&state=${state}`).join("");
-  return useQuery({
-    queryKey: [...keys.thread(id), "open"],
-    queryFn: ({ signal }) =>
-      request<ThreadPage>(
-        `/api/threads?parent_id=${encodeURIComponent(id)}&page_size=${OPEN_NAMED}${filter}`,
-        { signal },
-      ),
     enabled,
   });
 }

@@ -61,6 +61,8 @@ export interface Thread {
   sub_thread_state_counts?: Partial<Record<ThreadState, number>>;
   open_children?: number;
   parent_relationship?: Relationship;
+  /** How many actions are hoisted in all; `actions` may hold the first of them only. */
+  hoisted_count?: number;
   /** Ids of the ancestors, root first. */
   path?: string[];
   /** Position among its siblings, in spawn order. */
@@ -103,12 +105,25 @@ export interface Explanation {
   since_time?: string;
   moves?: string[];
   timer_time?: string;
+  /** Open descendants without children of their own, failed ones first; at most 50 of `waits_for_count`. */
+  waits_for?: WaitedFor[];
+  waits_for_count?: number;
+}
+
+export interface WaitedFor {
+  thread_id: string;
+  title: string;
+  state: ThreadState;
+  since_time?: string;
+  waits_on?: string;
+  code?: string;
 }
 
 export interface Decision {
-  thread_id: string;
-  prev_state: ThreadState;
-  next_state: ThreadState;
+  thread_id?: string;
+  prev_state?: ThreadState;
+  /** Absent in the answer of force_close, which is about a whole family. */
+  next_state?: ThreadState;
   resurface_at?: string;
 }
 

@@ -3,8 +3,8 @@ import { useState } from "react";
 import { proposalOf } from "../api/decisions";
 import { useSubThreads } from "../api/families";
 import type { Thread } from "../api/types";
-import { wordsOf } from "../text/states";
 import { visible } from "../text/visible";
+import { waitsOf } from "../text/waits";
 import { Button } from "../ui/Button";
 import { ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
@@ -78,7 +78,7 @@ function Child({ thread, depth }: { thread: Thread; depth: number }) {
         </div>
         <div className="mt-1 flex items-center gap-3">
           <p className="min-w-0 flex-1 text-sm text-muted [overflow-wrap:anywhere]">
-            {action ? visible(action.plan_summary || action.name) : wordsOf(thread.state).ask}
+            {action ? visible(action.plan_summary || action.name) : waitsOf(thread)}
           </p>
           {below > 0 && depth < DEEPEST ? (
             <Button

@@ -3,6 +3,7 @@ import { proposalOf } from "../api/decisions";
 import type { Thread } from "../api/types";
 import { wordsOf } from "../text/states";
 import { visible } from "../text/visible";
+import { waitsOf } from "../text/waits";
 import { Ago } from "../ui/Ago";
 import { Dot, StateChip } from "../ui/State";
 
@@ -78,7 +79,7 @@ export function Row({
             ) : null}
             {askOf(thread)}
           </span>
-          {(thread.waiting_behind ?? 0) > 0 ? (
+          {(thread.waiting_behind ?? 0) > 1 ? (
             <span
               className="whitespace-nowrap text-xs text-faint"
               title="Threads that cannot end before this one"
@@ -104,5 +105,5 @@ function askOf(thread: Thread): string {
   if (thread.state === "awaiting_redirect" && thread.failure_context?.code) {
     return `Failed: ${thread.failure_context.code.replaceAll("_", " ")}`;
   }
-  return wordsOf(thread.state).ask;
+  return waitsOf(thread);
 }

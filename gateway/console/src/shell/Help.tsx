@@ -73,7 +73,7 @@ export function Help({ onClose }: { onClose: () => void }) {
             <dl className="flex flex-col gap-1">
               {rows.map(([key, meaning]) => (
                 <div key={key} className="flex items-baseline gap-3">
-                  <dt className="w-12 shrink-0">
+                  <dt className="w-14 shrink-0 whitespace-nowrap">
                     <Key>{key}</Key>
                   </dt>
                   <dd className="text-sm">{meaning}</dd>

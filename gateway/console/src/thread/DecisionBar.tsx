@@ -104,10 +104,11 @@ export function DecisionBar({ state, verbs, pending, settled, slim, onPress }: P
           Reject
         </Button>
       ) : null}
-      <span className="flex gap-2 max-sm:col-span-3 max-sm:justify-between lg:ml-auto">
+      <span className="flex gap-2 max-sm:col-span-3 max-sm:justify-between lg:ml-auto lg:gap-1">
         {has("later") ? (
           <Button
             look="bare"
+            className="lg:px-2"
             hint="s"
             disabled={busy}
             onClick={() => {
@@ -120,6 +121,7 @@ export function DecisionBar({ state, verbs, pending, settled, slim, onPress }: P
         {has("dismiss") ? (
           <Button
             look="bare"
+            className="lg:px-2"
             hint="d"
             disabled={busy}
             onClick={() => {
@@ -134,9 +136,9 @@ export function DecisionBar({ state, verbs, pending, settled, slim, onPress }: P
             label="More"
             choices={more}
             disabled={busy}
-            className={`inline-flex min-h-8 items-center rounded-md px-3 text-sm disabled:opacity-50 max-lg:min-h-10 ${LOOKS.bare}`}
+            className={`inline-flex min-h-8 items-center rounded-md px-2 text-base disabled:opacity-50 max-lg:min-h-10 max-lg:px-4 ${LOOKS.bare}`}
           >
-            More
+            ⋯
           </Menu>
         ) : null}
       </span>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { bare, offered, plain, proposalOf, withText, type Intention, type Verb } from "../api/decisions";
 import { hoistedOn } from "../api/hoisted";
 import { newKey } from "../api/http";
-import type { Thread } from "../api/types";
+import type { Decision, Thread } from "../api/types";
 import { useDecide } from "../api/useDecide";
 import { Hoisted } from "../family/Hoisted";
 import { useKeys } from "../keys/useKeys";
@@ -88,7 +88,7 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
     <div className="flex flex-col gap-4">
       <RefusalNotice deciding={deciding} />
       <p role="status" className="sr-only">
-        {deciding.decision ? `Recorded. Now: ${wordsOf(deciding.decision.next_state).label}.` : ""}
+        {deciding.decision ? told(deciding.decision) : ""}
       </p>
       <div
         data-panel
@@ -125,4 +125,8 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
       </div>
     </div>
   );
+}
+
+function told({ next_state }: Decision): string {
+  return next_state === undefined ? "Recorded." : `Recorded. Now: ${wordsOf(next_state).label}.`;
 }

@@ -3,6 +3,7 @@ import { proposalOf } from "../api/decisions";
 import type { Thread } from "../api/types";
 import { wordsOf } from "../text/states";
 import { visible } from "../text/visible";
+import { waitsOf } from "../text/waits";
 import { Weaving } from "../ui/Quiet";
 import { Proposal } from "./Proposal";
 
@@ -31,7 +32,7 @@ function Headline({ thread }: { thread: Thread }) {
     case "busy":
       return (
         <>
-          <p className="font-serif text-lg">{ask}.</p>
+          <p className="font-serif text-lg">{waitsOf(thread)}.</p>
           {thread.state === "monitoring" ? null : <Weaving />}
         </>
       );

@@ -78,7 +78,7 @@ export function ThreadView({ id, focus }: Props) {
       ) : null}
       {family === "group" ? <Board umbrella={thread} /> : null}
       <DecisionPanel key={thread.id} thread={thread} />
-      <WaitsFor thread={thread} />
+      <WaitsFor id={id} />
       {family === "decompose" ? <SubThreads thread={thread} /> : null}
       <Understanding thread={thread} />
       <History id={id} />

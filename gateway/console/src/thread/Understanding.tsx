@@ -6,8 +6,9 @@ import { percent } from "./Proposal";
 
 export function Understanding({ thread }: { thread: Thread }) {
   const { intent, context } = thread;
-  // Until something is inferred the intent is the description, which stands above already.
-  const inferred = intent?.text && (intent.confidence !== undefined || intent.text !== thread.description);
+  // Until something is inferred the intent is the description or the title, which stands above already.
+  const known = [thread.description, thread.title];
+  const inferred = intent?.text && (intent.confidence !== undefined || !known.includes(intent.text));
   const items = thread.context_items ?? [];
   if (!inferred && !context?.text && items.length === 0) return null;
   return (

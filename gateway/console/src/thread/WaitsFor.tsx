@@ -1,7 +1,6 @@
 // Explain: what the thread waits for, since when, and what would move it.
-import { OpenChildren } from "../family/OpenChildren";
+import { WaitedFor } from "../family/WaitedFor";
 import { useExplanation } from "../api/queries";
-import type { Thread } from "../api/types";
 import { Ago } from "../ui/Ago";
 
 const NAMES: Partial<Record<string, string>> = {
@@ -16,14 +15,15 @@ const NAMES: Partial<Record<string, string>> = {
   cleanup: "clean up",
 };
 
-export function WaitsFor({ thread }: { thread: Thread }) {
-  const { data } = useExplanation(thread.id);
+export function WaitsFor({ id }: { id: string }) {
+  const { data } = useExplanation(id);
   if (!data?.summary) return null;
   const moves = [...new Set((data.moves ?? []).map((move) => NAMES[move] ?? move.replaceAll("_", " ")))];
   return (
     <section aria-label="Explanation" className="text-sm text-muted">
       <p className="[overflow-wrap:anywhere]">
-        {data.summary}
+        {/* The sentence names children too, but cannot link to them. */}
+        {(data.waits_for ?? []).length > 0 ? <WaitedFor explanation={data} /> : data.summary}
         {data.since_time ? (
           <>
             {" "}
@@ -41,7 +41,6 @@ export function WaitsFor({ thread }: { thread: Thread }) {
           </>
         ) : null}
       </p>
-      {thread.state === "monitoring" ? <OpenChildren thread={thread} /> : null}
       {moves.length > 0 ? <p className="mt-1 text-faint">What would move it: {moves.join(", ")}.</p> : null}
     </section>
   );

@@ -36,7 +36,7 @@ export function Key({ children, inherit = false }: { children: string; inherit?:
   return (
     <kbd
       aria-hidden={inherit || undefined}
-      className={`hidden min-w-4 rounded border px-1 text-center font-mono text-xs leading-4 sm:[@media(hover:hover)]:inline-block ${colour}`}
+      className={`hidden min-w-4 whitespace-nowrap rounded border px-1 text-center font-mono text-xs leading-4 sm:[@media(hover:hover)]:inline-block ${colour}`}
     >
       {children}
     </kbd>
