@@ -8,6 +8,8 @@ Inference payload:
      "feedback": [{"text", "params"?, "target_action"?}],   oldest first, unresolved only (§0.8)
      "clarifications": [str],                                oldest first
      "prior_proposal": {"name", "parameters", …} | null,
+     "combined"?: true: answer all three targets, the result then has {"combined": {target: result, …}} as well,
+     "tiers"?: {"floor", "ceiling"},
      "actions": [{"capability_name", "description", "parameters_schema"}]}
 Inference result: {"payload": {…}, "confidence", "model_used", "tier_used", "cost_usd"}, the payload by target:
     intent   {"intent": str}
@@ -65,6 +67,7 @@ class JsonCodec:
                 prior=_prior(body.get("prior_proposal")),
                 offers=tuple(_offer(entry) for entry in body.get("actions") or ()),
                 attempt=job.attempt,
+                combined=body.get("combined") is True,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as fault:
             raise Failed(Code.INVALID_PAYLOAD, f"inference payload: {fault!r}") from fault
@@ -94,15 +97,12 @@ class JsonCodec:
 
     def guess(self, guess: Guess) -> bytes:
         """The result of an inference. Text of a model may hold lone surrogates: they become U+FFFD (PUB22)."""
-        return _dump(
-            {
-                "payload": guess.payload,
-                "confidence": guess.confidence,
-                "model_used": guess.model,
-                "tier_used": guess.tier,
-                "cost_usd": guess.cost_usd,
-            }
-        )
+        return _dump(_answer(guess))
+
+    def combined(self, guesses: Mapping[Target, Guess]) -> bytes:
+        """The result of a combined inference: the intent as ever, and all three beside it."""
+        answers = {target: _answer(guess) for target, guess in guesses.items()}
+        return _dump({**answers[Target.INTENT], "combined": answers})
 
     def result(self, result: Mapping[str, Any]) -> bytes:
         """The result of an execution."""
@@ -111,6 +111,16 @@ class JsonCodec:
     def cleaned(self, *, already_gone: bool) -> bytes:
         """The result of a cleanup."""
         return _dump({"success": True, "source_already_gone": already_gone})
+
+
+def _answer(guess: Guess) -> dict[str, Any]:
+    return {
+        "payload": guess.payload,
+        "confidence": guess.confidence,
+        "model_used": guess.model,
+        "tier_used": guess.tier,
+        "cost_usd": guess.cost_usd,
+    }
 
 
 def _object(payload: bytes) -> dict[str, Any]:

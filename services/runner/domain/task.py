@@ -77,6 +77,8 @@ class InferenceTask:
     prior: PriorProposal | None = None
     offers: tuple[Offer, ...] = ()
     attempt: int = 1
+    combined: bool = False
+    """All three targets are wanted in one answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ def test_end_to_end_runs_a_low_risk_action() -> None:
             "consent_required_kinds",
         ),
         (replace(END, allowed_action_kinds=frozenset()), 0.9, proposal(), "allowed_action_kinds"),
+        (
+            replace(END, allowed_invocation_contexts=frozenset({"action_proposal"})),
+            0.9,
+            proposal(),
+            "allowed_invocation_contexts",
+        ),
+        (END, 0.9, proposal(autonomous=False), "allowed_invocation_contexts"),
         (END, 0.9, proposal(irreversibility="high"), "irreversibility_threshold"),
         (END, 0.9, proposal(irreversibility="moderate"), "irreversibility_threshold"),
         (END, 0.9, proposal(irreversibility=""), "irreversibility_threshold"),
