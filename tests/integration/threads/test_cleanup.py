@@ -54,7 +54,9 @@ async def outcome(threads: Client, name: str) -> dict[str, Any]:
     return ended[-1]
 
 
-async def test_a_runner_takes_the_line_away_and_a_line_that_is_gone_is_fine(threads: Client, tmp_path: Path) -> None:
+async def test_golden_32_a_runner_takes_the_line_away_and_a_line_that_is_gone_is_fine(
+    threads: Client, tmp_path: Path
+) -> None:
     (tmp_path / "day.md").write_text("# Day\n  - call\n- call\n")
     for gone, left in ((False, "# Day\n- call\n"), (False, "# Day\n"), (True, "# Day\n")):
         card = await threads.to_gate(context_items=noted())
@@ -66,7 +68,7 @@ async def test_a_runner_takes_the_line_away_and_a_line_that_is_gone_is_fine(thre
         assert (tmp_path / "day.md").read_text() == left
 
 
-async def test_a_task_is_taken_out_of_the_list(threads: Client, tmp_path: Path) -> None:
+async def test_golden_32_a_task_is_taken_out_of_the_list(threads: Client, tmp_path: Path) -> None:
     (tmp_path / "tasks.md").write_text("- [ ] call\n- [ ] write\n")
     card = await threads.to_gate(context_items=noted("task", line_text="- [ ] call"))
     await clean_up(threads, card.name)
@@ -74,7 +76,7 @@ async def test_a_task_is_taken_out_of_the_list(threads: Client, tmp_path: Path) 
     assert (tmp_path / "tasks.md").read_text() == "- [ ] write\n"
 
 
-async def test_a_source_that_no_adapter_knows_is_refused_and_writes_nothing(threads: Client) -> None:
+async def test_golden_32_a_source_that_no_adapter_knows_is_refused_and_writes_nothing(threads: Client) -> None:
     for items in ([], noted("chrome_tab"), noted("journal_note", note_path="day.md"), noted("file", line_text="x")):
         card = await threads.to_gate(context_items=items)
         assert not card.can_clean_up
@@ -84,7 +86,7 @@ async def test_a_source_that_no_adapter_knows_is_refused_and_writes_nothing(thre
         assert (await threads.get(card.name)).etag == card.etag
 
 
-async def test_a_failed_cleanup_is_retried_or_accepted(threads: Client) -> None:
+async def test_golden_32_a_failed_cleanup_is_retried_or_accepted(threads: Client) -> None:
     card = await threads.to_gate(context_items=noted())
     await clean_up(threads, card.name)
     await threads.fail(await threads.take(CLEANUP), "not_readable")
@@ -102,7 +104,7 @@ async def test_a_failed_cleanup_is_retried_or_accepted(threads: Client) -> None:
             await told(late)
 
 
-async def test_dismissing_midway_fences_the_runner_off(threads: Client) -> None:
+async def test_golden_32_dismissing_midway_fences_the_runner_off(threads: Client) -> None:
     card = await threads.to_gate(context_items=noted())
     await clean_up(threads, card.name)
     job = await threads.take(CLEANUP)
@@ -114,7 +116,9 @@ async def test_dismissing_midway_fences_the_runner_off(threads: Client) -> None:
     assert await threads.state(card.name) == "dismissed"
 
 
-async def test_a_lost_runner_is_replaced_before_the_start_and_not_after_it(start_threads: StartThreads) -> None:
+async def test_golden_32_a_lost_runner_is_replaced_before_the_start_and_not_after_it(
+    start_threads: StartThreads,
+) -> None:
     threads = await start_threads(lease_seconds=0.3)
     card = await threads.to_gate(context_items=noted())
     await clean_up(threads, card.name)
@@ -130,7 +134,7 @@ async def test_a_lost_runner_is_replaced_before_the_start_and_not_after_it(start
     assert await threads.claim(CLEANUP, wait=0) == []
 
 
-async def test_a_cleanup_that_is_running_cannot_be_asked_for_again(threads: Client) -> None:
+async def test_golden_32_a_cleanup_that_is_running_cannot_be_asked_for_again(threads: Client) -> None:
     card = await threads.to_gate(context_items=noted())
     await clean_up(threads, card.name)
     etag = (await threads.get(card.name)).etag

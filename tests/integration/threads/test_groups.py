@@ -54,7 +54,7 @@ async def sound(url: str) -> None:
         await database.close()
 
 
-async def test_a_move_is_one_operation_with_linked_events_and_the_item_comes_last(
+async def test_golden_13_a_move_is_one_operation_with_linked_events_and_the_item_comes_last(
     threads: Client, database_url: str
 ) -> None:
     umbrella, (one, two) = await group(threads, "abc", "de")
@@ -77,7 +77,7 @@ async def test_a_move_is_one_operation_with_linked_events_and_the_item_comes_las
     await sound(database_url)
 
 
-async def test_every_refusal_of_a_move_writes_nothing(threads: Client, database_url: str) -> None:
+async def test_golden_13_every_refusal_of_a_move_writes_nothing(threads: Client, database_url: str) -> None:
     umbrella, (one, two, three) = await group(threads, "ab", "cb", "x")
     other, (four,) = await group(threads, "z")
     singular = await family(threads, child(), child())
@@ -128,7 +128,7 @@ async def test_pub23_a_column_never_gets_more_than_can_be_shown(threads: Client)
     assert len((await threads.get(other.name)).context_items) == 101
 
 
-async def test_eight_parallel_moves_conserve_items_and_opposite_ones_never_deadlock(
+async def test_golden_13_eight_parallel_moves_conserve_items_and_opposite_ones_never_deadlock(
     start_threads: StartThreads, database_url: str, rounds: int
 ) -> None:
     replicas = [await start_threads(), await start_threads()]
@@ -155,7 +155,7 @@ async def test_eight_parallel_moves_conserve_items_and_opposite_ones_never_deadl
     await sound(database_url)
 
 
-async def test_an_empty_column_is_added_at_the_end_and_only_to_an_open_group(threads: Client) -> None:
+async def test_golden_16_an_empty_column_is_added_at_the_end_and_only_to_an_open_group(threads: Client) -> None:
     root = await threads.to_gate()
     umbrella, (one, _) = await group(threads, "a", "b")
     for label, title in (("  News ", "News"), ("   ", "New group"), ("", "New group")):
@@ -182,7 +182,9 @@ async def delete(threads: Client, name: str) -> pb.DeleteGroupSubthreadResponse:
     return await told(threads.people.DeleteGroupSubthread(pb.DeleteGroupSubthreadRequest(name=name)))
 
 
-async def test_a_deleted_column_keeps_its_items_and_the_umbrella_lists_them(threads: Client, database_url: str) -> None:
+async def test_golden_15_a_deleted_column_keeps_its_items_and_the_umbrella_lists_them(
+    threads: Client, database_url: str
+) -> None:
     umbrella, (one, two) = await group(threads, "abc", "d")
     for _ in range(2):
         gone = await delete(threads, one.name)
@@ -198,7 +200,7 @@ async def test_a_deleted_column_keeps_its_items_and_the_umbrella_lists_them(thre
     await sound(database_url)
 
 
-async def test_a_column_that_executes_or_is_none_is_not_deleted(threads: Client) -> None:
+async def test_golden_15_a_column_that_executes_or_is_none_is_not_deleted(threads: Client) -> None:
     umbrella, (one, two) = await group(threads, "a", "b")
     await told(threads.people.AcceptThread(pb.AcceptThreadRequest(name=one.name, **citation(one))))
     before = await etags(threads, umbrella, one)
@@ -223,7 +225,7 @@ async def approve_all(
     return await told(threads.people.ApproveAll(pb.ApproveAllRequest(name=name, items=cited, request_id=request_id)))
 
 
-async def test_approve_all_approves_what_stands_once_and_answers_for_each_column(threads: Client) -> None:
+async def test_golden_14_approve_all_approves_what_stands_once_and_answers_for_each_column(threads: Client) -> None:
     umbrella, (one, two, three, four) = await group(threads, "a", "b", "c", "d")
     await dismiss(threads, three.name)
     await told(threads.people.SetActionProposal(pb.SetActionProposalRequest(name=four.name)))
@@ -238,7 +240,7 @@ async def test_approve_all_approves_what_stands_once_and_answers_for_each_column
         assert (await moves(threads, card.name)).count(("execute", "executing")) == 1
 
 
-async def test_approve_all_takes_what_was_looked_at_and_nothing_that_came_since(threads: Client) -> None:
+async def test_golden_14_approve_all_takes_what_was_looked_at_and_nothing_that_came_since(threads: Client) -> None:
     umbrella, (one, two) = await group(threads, "a", "b")
     stranger = await threads.to_gate()
     cited = [pb.CitedProposal(thread_id=card.id, **citation(card)) for card in (one, two, stranger)]

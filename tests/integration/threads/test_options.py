@@ -38,7 +38,7 @@ async def options(threads: Client, name: str) -> pb.ListActionOptionsResponse:
     return await told(threads.people.ListActionOptions(pb.ListActionOptionsRequest(name=name)))
 
 
-async def test_universal_ones_come_first_and_runtime_parameters_are_hidden(threads: Client) -> None:
+async def test_golden_30_universal_ones_come_first_and_runtime_parameters_are_hidden(threads: Client) -> None:
     umbrella = catalogue_pb.ActionRegistration.CARDINALITY_UMBRELLA
     await register(threads, "chrome_tab_group", TABS, category="chrome", cardinality=umbrella)
     await register(threads, "internal", {"type": "object"}, available_in=["agent_autonomous", "action_proposal"])
@@ -64,7 +64,7 @@ async def test_universal_ones_come_first_and_runtime_parameters_are_hidden(threa
         await options(threads, "threads/thr_" + "0" * 32)
 
 
-async def test_a_pick_is_bound_to_its_thread_and_null_clears_it(threads: Client) -> None:
+async def test_golden_30_a_pick_is_bound_to_its_thread_and_null_clears_it(threads: Client) -> None:
     await register(threads, "chrome_tab_group", TABS)
     items = [
         pb.ContextItem(id=str(number), source="chrome_tab", payload_json=orjson.dumps({"tab_id": tab}))
