@@ -51,7 +51,11 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
     await host("coordination", build_coordination, load(CoordinationSettings, **urls("coordination")))
     await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
     streaming = await host("streaming", build_streaming, load(StreamingSettings, **urls("streaming")))
-    await host("runner", build_runner, load(RunnerSettings, threads_target=threads.address, home=home))
+    await host(
+        "runner",
+        build_runner,
+        load(RunnerSettings, threads_target=threads.address, streaming_target=streaming.address, home=home),
+    )
     gateway = await host(
         "gateway",
         build_gateway,

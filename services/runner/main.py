@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from datetime import timedelta
 from typing import Final
 
@@ -22,21 +23,30 @@ from services.runner.actions.http_request import HttpRequest
 from services.runner.actions.shell import Shell
 from services.runner.actions.task_create import TaskCreate
 from services.runner.adapters.payload import JsonCodec
+from services.runner.adapters.streaming_jobs import StreamingJobs
+from services.runner.adapters.streaming_sessions import StreamingSessions
 from services.runner.adapters.threads_jobs import ThreadsJobs
+from services.runner.application.agents import Agents
 from services.runner.application.claiming import Claiming
 from services.runner.application.job_run import JobRun, Timing
 from services.runner.application.ports import LeasedJob, Provider
+from services.runner.application.presence import say_present
+from services.runner.application.sessions.holding import Holding
 from services.runner.application.work import Work
 from services.runner.cleanup.file_line import FileLine
 from services.runner.cleanup.task_line import TaskLine
 from services.runner.providers.scripted import Scripted
+from services.runner.sessions.pi.adapter import Pi
+from services.runner.sessions.pi.agent import PiTiming
+from services.runner.sessions.pi.launch import PiInstallation
+from services.runner.sessions.scripted.agent import Scripted as ScriptedAgents
 from services.runner.settings import RunnerSettings
 
 _TOKEN_LIFETIME: Final = timedelta(minutes=5)
 
 
 async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
-    """A runner for the threads service. It listens nowhere: its address is the service that it works for."""
+    """A runner for threads and for sessions. It listens nowhere: its address is the service that it works for."""
     runner_id = settings.runner_id or _own_name()
     channel: grpc.aio.Channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
     life.push(channel.close)
@@ -63,9 +73,52 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
         return JobRun(jobs, work, job, timing)
 
     claiming = Claiming(jobs, open_run, new_id, most=settings.runner_concurrency, wait=settings.runner_wait_seconds)
+    _hold_sessions(settings, life, runner_id, timing)
     life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
     life.spawn("claiming", claiming.run)
     return Bound("runner", settings.threads_target)
+
+
+def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> None:
+    """Sessions of the streaming service, where this runner has an agent to offer."""
+    agents = _agents(settings)
+    if not settings.streaming_target or not agents:
+        return
+    channel = open_channel(settings.streaming_target, _authorize(settings, runner_id))
+    life.push(channel.close)
+    jobs = StreamingJobs(channel, runner_id, [adapter.name for adapter in agents])
+    sessions = StreamingSessions(channel, runner_id)
+
+    def open_run(job: LeasedJob) -> JobRun:
+        return JobRun(jobs, Holding(sessions, agents), job, timing)
+
+    claiming = Claiming(jobs, open_run, new_id, most=settings.session_concurrency, wait=settings.runner_wait_seconds)
+    life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
+    life.spawn("claiming_sessions", claiming.run)
+    life.spawn("presence", lambda: say_present(jobs, new_id, settings.heartbeat_seconds * 2))
+
+
+def _agents(settings: RunnerSettings) -> list[Agents]:
+    """Those that are enabled and there."""
+    agents: list[Agents] = []
+    if "scripted" in settings.session_adapters:
+        agents.append(ScriptedAgents(settings.scripted_pace_ms / 1000))
+    if "openai" in settings.session_adapters and settings.openai_base_url:
+        # Imported late: the library takes a second to load, and most runners do not need it.
+        from services.runner.sessions.openai.agent import Endpoint, OpenAi
+
+        endpoint = Endpoint(
+            settings.openai_base_url,
+            settings.openai_api_key.get_secret_value(),
+            settings.openai_model,
+            silence=settings.openai_timeout_seconds,
+            reasoning_effort=settings.openai_reasoning_effort,
+        )
+        agents.append(OpenAi(endpoint))
+    if "pi" in settings.session_adapters and settings.pi_command and shutil.which(settings.pi_command[0]):
+        installation = PiInstallation(settings.pi_command, settings.files_folder, settings.pi_environment)
+        agents.append(Pi(installation, PiTiming(silence=settings.pi_silence_seconds)))
+    return agents
 
 
 def _own_name() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from services.kernel.settings import CommonSettings
@@ -17,6 +17,8 @@ class RunnerSettings(CommonSettings):
 
     threads_target: str = "127.0.0.1:9101"
     """The threads service's gRPC address."""
+    streaming_target: str = "127.0.0.1:9104"
+    """The streaming service's gRPC address; empty: this runner holds no sessions."""
     runner_id: str = Field(default="", pattern=r"^[!-~]{0,128}$")
     """This runner's own name, printable ASCII without spaces; empty: made from host name and process id."""
     runner_concurrency: int = Field(default=4, ge=1, le=32)
@@ -42,7 +44,33 @@ class RunnerSettings(CommonSettings):
     """Whether the action `shell` may run."""
     shell_timeout_seconds: float = Field(default=60.0, gt=0, le=600)
 
-    @field_validator("http_allow", mode="before")
+    session_adapters: Annotated[tuple[Literal["scripted", "openai", "pi"], ...], NoDecode] = (
+        "scripted",
+        "openai",
+        "pi",
+    )
+    """Agents that this runner offers, where they are there: `openai` needs a base URL, `pi` a program."""
+    session_concurrency: int = Field(default=64, ge=1, le=1000)
+    """Sessions at a time."""
+    scripted_pace_ms: float = Field(default=20.0, ge=0, le=10_000)
+    """Between two words of the scripted agent."""
+    openai_base_url: str = ""
+    """An OpenAI-compatible endpoint, for example `http://127.0.0.1:11434/v1`."""
+    openai_api_key: SecretStr = SecretStr("none")
+    openai_model: str = Field(default="", max_length=128)
+    """For sessions that name none."""
+    openai_timeout_seconds: float = Field(default=600.0, gt=0, le=3600)
+    """Silence after which the endpoint is given up."""
+    openai_reasoning_effort: bool = True
+    """Whether a session's thinking level is sent to the endpoint; some models refuse it."""
+    pi_command: Annotated[tuple[str, ...], NoDecode] = ("pi",)
+    """How Pi (`@mariozechner/pi-coding-agent` 0.73.1) is called: words."""
+    pi_environment: Annotated[tuple[str, ...], NoDecode] = ()
+    """Names of variables that Pi gets, for example ANTHROPIC_API_KEY; of the rest it sees nothing but PATH."""
+    pi_silence_seconds: float = Field(default=600.0, gt=0, le=86_400)
+    """A provider that says nothing for so long is given up."""
+
+    @field_validator("http_allow", "session_adapters", "pi_command", "pi_environment", mode="before")
     @classmethod
     def _words(cls, value: object) -> object:
         return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
-from services.kernel import grpc_errors
-from services.kernel.errors import Unavailable
+from services.runner.adapters.refusing import refusing
 from services.runner.application.ports import Kind, LeasedJob
 from treadle.threads.v1 import job_service_pb2 as pb
 from treadle.threads.v1.job_service_pb2_grpc import JobServiceStub
@@ -23,13 +22,12 @@ _NAMES: Final = {number: kind for kind, number in _KINDS.items()}
 _CALL_SECONDS: Final = 5.0
 """Deadline of a call that does not wait for work."""
 _REPORT_SECONDS: Final = 10.0
-_T = TypeVar("_T")
 
 
 class ThreadsJobs:
     """Implements application.ports.Jobs."""
 
-    def __init__(self, channel: grpc.aio.Channel, runner_id: str, kinds: Sequence[Kind] = tuple(Kind)) -> None:
+    def __init__(self, channel: grpc.aio.Channel, runner_id: str, kinds: Sequence[Kind] = tuple(_KINDS)) -> None:
         self._stub = JobServiceStub(channel)
         self._runner_id = runner_id
         self._kinds = [_KINDS[kind] for kind in kinds]
@@ -41,44 +39,34 @@ class ThreadsJobs:
             kinds=self._kinds,
             max_jobs=limit,
             claim_id=claim_id,
-            wait=_duration(wait),
+            wait=duration(wait),
         )
-        answer = await _refusing(self._stub.ClaimJobs(request, timeout=wait + _CALL_SECONDS))
+        answer = await refusing(self._stub.ClaimJobs(request, timeout=wait + _CALL_SECONDS))
         return [_job(job) for job in answer.jobs]
 
     async def heartbeat(self, job: LeasedJob) -> bool:
         """Whether to stop."""
         request = pb.HeartbeatJobRequest(job_id=job.id, fence=job.fence)
-        answer = await _refusing(self._stub.HeartbeatJob(request, timeout=_CALL_SECONDS))
+        answer = await refusing(self._stub.HeartbeatJob(request, timeout=_CALL_SECONDS))
         return answer.cancel
 
     async def start_execution(self, job: LeasedJob) -> None:
         """Before the first effect."""
         request = pb.StartExecutionRequest(job_id=job.id, fence=job.fence)
-        await _refusing(self._stub.StartExecution(request, timeout=_CALL_SECONDS))
+        await refusing(self._stub.StartExecution(request, timeout=_CALL_SECONDS))
 
     async def complete(self, job: LeasedJob, result: bytes) -> None:
         """With a result."""
         request = pb.CompleteJobRequest(job_id=job.id, fence=job.fence, result_json=result)
-        await _refusing(self._stub.CompleteJob(request, timeout=_REPORT_SECONDS))
+        await refusing(self._stub.CompleteJob(request, timeout=_REPORT_SECONDS))
 
     async def fail(self, job: LeasedJob, code: str, detail: str, retryable: bool) -> None:
         """Without one."""
         request = pb.FailJobRequest(job_id=job.id, fence=job.fence, code=code, detail=detail, retryable=retryable)
-        await _refusing(self._stub.FailJob(request, timeout=_REPORT_SECONDS))
+        await refusing(self._stub.FailJob(request, timeout=_REPORT_SECONDS))
 
 
-async def _refusing(call: Awaitable[_T]) -> _T:
-    """Statuses become refusals. One that is nobody's (a masked bug, a cut connection) counts as unavailable: the
-    question may be asked again, and the fence keeps a repeated answer from taking effect twice."""
-    try:
-        return await call
-    except grpc.aio.AioRpcError as error:
-        refusal = grpc_errors.refusal_from(error)
-        raise refusal or Unavailable(error.code().name, error.details() or "") from None
-
-
-def _duration(seconds: float) -> Duration:
+def duration(seconds: float) -> Duration:
     whole = int(seconds)
     return Duration(seconds=whole, nanos=int((seconds - whole) * 1e9))
 
@@ -88,7 +76,7 @@ def _job(job: pb.Job) -> LeasedJob:
         id=job.id,
         kind=_NAMES[job.kind],
         tenant=job.tenant,
-        thread=job.thread,
+        about=job.thread,
         payload=job.payload_json,
         fence=job.fence,
         attempt=job.attempt,

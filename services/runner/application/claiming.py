@@ -52,6 +52,8 @@ class Claiming:
         self._draining.set()
         async with self._claiming:
             await self._hear_the_last_claim()
+        for run in self._running.values():
+            run.wind_down()
         if self._running:
             await asyncio.wait(self._running, timeout=grace)
         for run in self._running.values():

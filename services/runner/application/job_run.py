@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from services.kernel import telemetry
 from services.kernel.errors import (
@@ -22,7 +22,7 @@ from services.runner.application.backoff import delays
 from services.runner.application.lease import Lease
 from services.runner.application.outcome import Completed, Dropped, GaveUp, Outcome, Stop
 from services.runner.application.ports import Jobs, LeasedJob
-from services.runner.application.work import Work
+from services.runner.application.work import Begin
 from services.runner.domain.failure import Code, Failed, fit_detail
 
 _log = telemetry.get_logger("runner.job")
@@ -40,15 +40,31 @@ class Timing:
     """How long a result is offered to an owner that cannot be reached."""
 
 
+class Doing(Protocol):
+    """What is done for a job."""
+
+    async def do(self, job: LeasedJob, begin: Begin) -> bytes:
+        """The result as JSON; must stop soon after being cancelled."""
+        ...
+
+    def wind_down(self) -> None:
+        """This runner stops soon: end at the next good moment."""
+        ...
+
+
 class JobRun:
     """Runs one job. `drain()` asks it to stop because this runner stops."""
 
-    def __init__(self, jobs: Jobs, work: Work, job: LeasedJob, timing: Timing) -> None:
+    def __init__(self, jobs: Jobs, work: Doing, job: LeasedJob, timing: Timing) -> None:
         self._jobs = jobs
         self._work = work
         self._job = job
         self._timing = timing
         self._lease = Lease(jobs, job, every=timing.heartbeat, lasts=timing.lease)
+
+    def wind_down(self) -> None:
+        """The work may end at a good moment, before it is stopped."""
+        self._work.wind_down()
 
     def drain(self) -> None:
         """Stops the work; an inference goes back to the queue."""
@@ -124,7 +140,7 @@ class JobRun:
     async def _report(self, outcome: Outcome) -> None:
         """Offers the outcome until it is taken or refused. A late one is refused by its fence, and dropped here."""
         if isinstance(outcome, Dropped):
-            _log.warning("job.dropped", job=self._job.id, thread=self._job.thread, fence=self._job.fence)
+            _log.warning("job.dropped", job=self._job.id, about=self._job.about, fence=self._job.fence)
             return
         give_up_at = time.monotonic() + self._timing.report
         for delay in delays():
@@ -145,7 +161,7 @@ class JobRun:
             case Completed(result):
                 await self._complete(result)
             case GaveUp(code, detail, retryable):
-                _log.warning("job.failed", job=self._job.id, thread=self._job.thread, code=code, detail=detail)
+                _log.warning("job.failed", job=self._job.id, about=self._job.about, code=code, detail=detail)
                 await self._jobs.fail(self._job, code, fit_detail(detail), retryable)
 
     async def _complete(self, result: bytes) -> None:
@@ -154,5 +170,5 @@ class JobRun:
             await self._jobs.complete(self._job, result)
         except (Invalid, Exhausted, NotAllowed) as refusal:
             detail = f"{refusal.reason}: {refusal.message}"
-            _log.error("job.result_refused", job=self._job.id, thread=self._job.thread, detail=detail)
+            _log.error("job.result_refused", job=self._job.id, about=self._job.about, detail=detail)
             await self._jobs.fail(self._job, Code.RESULT_REFUSED, fit_detail(detail), True)

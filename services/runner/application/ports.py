@@ -16,16 +16,18 @@ class Kind(StrEnum):
     INFERENCE = "inference"
     EXECUTION = "execution"
     CLEANUP = "cleanup"
+    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedJob:
-    """A job that is ours until the lease ends. `payload` is the untouched JSON of the owner."""
+    """A job that is ours until the lease ends. `payload` is the untouched JSON of the owner; `about` is the resource
+    that it is about, `threads/…` or `sessions/…`."""
 
     id: str
     kind: Kind
     tenant: str
-    thread: str
+    about: str
     payload: bytes
     fence: int
     attempt: int

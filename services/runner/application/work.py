@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from services.kernel import telemetry
 from services.runner.application.ports import Action, Cleanup, Kind, LeasedJob, Provider
 from services.runner.domain.failure import Code, Failed
-from services.runner.domain.task import CleanupTask, ExecutionTask, Guess, InferenceTask
+from services.runner.domain.task import CleanupTask, ExecutionTask, Guess, InferenceTask, Target
 
 _log = telemetry.get_logger("runner.work")
 Begin: TypeAlias = Callable[[], Awaitable[None]]
@@ -25,6 +26,8 @@ class Codec(Protocol):
     def cleanup_task(self, job: LeasedJob) -> CleanupTask: ...
 
     def guess(self, guess: Guess) -> bytes: ...
+
+    def combined(self, guesses: Mapping[Target, Guess]) -> bytes: ...
 
     def result(self, result: Mapping[str, Any]) -> bytes: ...
 
@@ -55,17 +58,33 @@ class Work:
                 return await self._execute(job, begin)
             case Kind.CLEANUP:
                 return await self._clean(job, begin)
+            case Kind.SESSION:
+                raise Failed(Code.INVALID_PAYLOAD, "a session is no work of threads")
+
+    def wind_down(self) -> None:
+        """Jobs of threads end by themselves."""
 
     async def _infer(self, job: LeasedJob) -> bytes:
         task = self._codec.inference_task(job)
         try:
+            if task.combined:
+                return self._codec.combined(await self._all_three(task))
             guess = await self._provider.infer(task)
         except Failed:
             raise
         except Exception as fault:
-            _log.exception("provider.failed", job=job.id, thread=job.thread)
+            _log.exception("provider.failed", job=job.id, about=job.about)
             raise Failed(Code.PROVIDER_ERROR, repr(fault), retryable=True) from fault
         return self._codec.guess(guess)
+
+    async def _all_three(self, task: InferenceTask) -> dict[Target, Guess]:
+        """Each guess stands on those before it."""
+        intent = await self._provider.infer(replace(task, target=Target.INTENT))
+        task = replace(task, intent=str(intent.payload.get("intent") or ""))
+        context = await self._provider.infer(replace(task, target=Target.CONTEXT))
+        task = replace(task, context=str(context.payload.get("context") or ""))
+        action = await self._provider.infer(replace(task, target=Target.ACTION))
+        return {Target.INTENT: intent, Target.CONTEXT: context, Target.ACTION: action}
 
     async def _execute(self, job: LeasedJob, begin: Begin) -> bytes:
         task = self._codec.execution_task(job)
@@ -76,9 +95,9 @@ class Work:
         except Failed:
             raise
         except Exception as fault:
-            _log.exception("action.failed", job=job.id, thread=job.thread, action=task.name)
+            _log.exception("action.failed", job=job.id, about=job.about, action=task.name)
             raise Failed(Code.ACTION_FAILED, repr(fault)) from fault
-        _log.info("action.done", job=job.id, thread=job.thread, action=task.name, result=result)
+        _log.info("action.done", job=job.id, about=job.about, action=task.name, result=result)
         return self._codec.result(result)
 
     async def _clean(self, job: LeasedJob, begin: Begin) -> bytes:
@@ -92,7 +111,7 @@ class Work:
         except Failed:
             raise
         except Exception as fault:
-            _log.exception("cleanup.failed", job=job.id, thread=job.thread, adapter=task.adapter)
+            _log.exception("cleanup.failed", job=job.id, about=job.about, adapter=task.adapter)
             raise Failed(Code.ACTION_FAILED, repr(fault)) from fault
-        _log.info("cleanup.done", job=job.id, thread=job.thread, adapter=task.adapter, found=found)
+        _log.info("cleanup.done", job=job.id, about=job.about, adapter=task.adapter, found=found)
         return self._codec.cleaned(already_gone=not found)

@@ -37,6 +37,7 @@ def settings(threads: FakeThreads, tmp_path: Path) -> RunnerSettings:
     return load(
         RunnerSettings,
         threads_target=threads.address,
+        streaming_target="",
         home=tmp_path,
         runner_wait_seconds=5,
         heartbeat_seconds=LEASE / 3,

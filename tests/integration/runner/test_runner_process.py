@@ -34,6 +34,7 @@ async def launch(threads: FakeThreads, tmp_path: Path) -> AsyncIterator[Launch]:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(sys.path),
             "TREADLE_THREADS_TARGET": threads.address,
+            "TREADLE_STREAMING_TARGET": "",
             "TREADLE_HOME": str(tmp_path),
             "TREADLE_RUNNER_ID": name,
             "TREADLE_HEARTBEAT_SECONDS": str(LEASE / 3),

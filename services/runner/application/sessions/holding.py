@@ -1,0 +1,271 @@
+"""Holds one session: starts its agent, brings commands to it in order and what it says up (design/streaming.md S.5).
+
+Ends when the agent ends, when the owner says so, or at a good moment once this runner winds down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, assert_never
+
+from services.kernel import telemetry
+from services.kernel.errors import Conflict, NotFound, Refusal, Unavailable
+from services.runner.application.agents import Agent, AgentFault, Agents
+from services.runner.application.backoff import delays
+from services.runner.application.ports import LeasedJob
+from services.runner.application.sessions.attached import Attached
+from services.runner.application.sessions.outbox import Outbox
+from services.runner.application.sessions.ports import GateRefused, SessionOwner
+from services.runner.application.work import Begin
+from services.runner.domain.agent import (
+    STATE_BYTES,
+    AgentEvent,
+    AgentGone,
+    AgentTask,
+    GateClosed,
+    GateEnd,
+    GateKind,
+    GateOpened,
+    GateReply,
+    GateState,
+    TurnFailure,
+    TurnSettled,
+)
+from services.runner.domain.failure import Code, Failed
+from services.runner.domain.session import (
+    Abort,
+    AskedPerson,
+    BeginTurn,
+    Command,
+    GateClosedBy,
+    Order,
+    SessionOrder,
+    Settled,
+    Shutdown,
+    Steer,
+    TookBack,
+)
+
+_log = telemetry.get_logger("runner.session")
+_FLUSH_SECONDS: Final = 15.0
+"""How long what was said last is offered to an owner that cannot be reached."""
+
+
+class Holding:
+    """The work of one session job. Implements job_run.Doing."""
+
+    def __init__(self, owner: SessionOwner, adapters: Iterable[Agents], alive_every: float = 5.0) -> None:
+        self._owner = owner
+        self._adapters = {adapter.name: adapter for adapter in adapters}
+        self._alive_every = alive_every
+        self._winding_down = asyncio.Event()
+
+    def wind_down(self) -> None:
+        """Ends as soon as no turn is under way."""
+        self._winding_down.set()
+
+    async def do(self, job: LeasedJob, begin: Begin) -> bytes:
+        """Holds the session to its end."""
+        order = self._owner.order(job)
+        adapter = self._adapters.get(order.adapter)
+        if adapter is None:
+            raise Failed(Code.START_FAILED, f"this runner has no adapter {order.adapter!r}")
+        state = None if order.state is None else await self._state(job, order.state)
+        hold = _Hold(self._owner, job, self._alive_every, self._winding_down)
+        await hold.run(adapter, _task(order, state))
+        return b"{}"
+
+    async def _state(self, job: LeasedJob, digest: str) -> bytes:
+        """Asked again while the owner is away; the lease bounds it."""
+        for delay in delays():
+            try:
+                state = await self._owner.state(job, digest)
+            except (Conflict, NotFound):
+                raise
+            except Refusal as refusal:
+                _log.warning("session.state_not_read", session=job.about, reason=refusal.reason)
+                await asyncio.sleep(delay)
+                continue
+            if hashlib.sha256(state).hexdigest() != digest:
+                raise Failed(Code.START_FAILED, "the agent's state is damaged")
+            return state
+        raise Unavailable("STATE_NOT_READ", "the agent's state cannot be read")
+
+
+class _Hold:
+    """One agent's life."""
+
+    def __init__(self, owner: SessionOwner, job: LeasedJob, alive_every: float, winding_down: asyncio.Event) -> None:
+        self._job = job
+        self._outbox = Outbox()
+        self._attached = Attached(owner, job, self._outbox, alive_every)
+        self._winding_down = winding_down
+        self._prefix = f"{job.id.removeprefix('job_')}.{job.fence}."
+        self._turn = ""
+        self._running = False
+        self._gates: dict[str, str] = {}
+        """Open questions: the owner's name for each, by the agent's."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._over = asyncio.Event()
+        self._agent: Agent | None = None
+
+    async def run(self, adapter: Agents, task: AgentTask) -> None:
+        """To the end. The agent is stopped in any case, before the job is reported."""
+        agent = self._agent = adapter.open(task, self._emit)
+        try:
+            try:
+                await agent.start()
+            except AgentFault as fault:
+                raise Failed(Code.START_FAILED, str(fault)) from fault
+            attaching = asyncio.create_task(self._attached.run(), name="session.attach")
+            duties = [
+                attaching,
+                asyncio.create_task(self._obey(agent), name="session.commands"),
+                asyncio.create_task(self._over.wait(), name="session.over"),
+                asyncio.create_task(self._end_when_idle(), name="session.wind_down"),
+            ]
+            try:
+                done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+                for duty in done:
+                    duty.result()
+                await self._flush(attaching)
+            finally:
+                for duty in duties:
+                    duty.cancel()
+                await asyncio.gather(*duties, return_exceptions=True)
+        finally:
+            await agent.stop()
+
+    async def _flush(self, attaching: asyncio.Task[None]) -> None:
+        """What was said must arrive before the job ends: its end would fail the turn."""
+        settled = asyncio.create_task(self._attached.settled())
+        try:
+            waits: set[asyncio.Future[Any]] = {settled, attaching}
+            await asyncio.wait(waits, timeout=_FLUSH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if attaching.done():
+                attaching.result()
+        finally:
+            settled.cancel()
+            await asyncio.gather(settled, return_exceptions=True)
+
+    async def _end_when_idle(self) -> None:
+        await self._winding_down.wait()
+        await self._idle.wait()
+
+    async def _obey(self, agent: Agent) -> None:
+        """Commands in order, each acknowledged once the agent has taken it. Ends with a shutdown."""
+        while True:
+            heard = await self._attached.heard.get()
+            match heard:
+                case GateRefused(request, message):
+                    if (key := self._close(request)) is not None:
+                        await agent.answer_gate(key, GateReply(GateState.REFUSED, text=message))
+                case Command(sequence, order):
+                    await self._carry_out(agent, order)
+                    self._attached.took(sequence)
+                    if isinstance(order, Shutdown):
+                        return
+
+    async def _carry_out(self, agent: Agent, order: Order) -> None:
+        match order:
+            case BeginTurn(turn, text):
+                self._begin(turn)
+                await agent.prompt(text)
+            case Steer(turn, text):
+                if not self._running:
+                    self._begin(turn)
+                await agent.steer(text)
+            case Abort(turn):
+                if self._running and turn in ("", self._turn):
+                    await agent.abort()
+            case GateClosedBy():
+                await self._answer(agent, order)
+            case Shutdown():
+                pass
+            case _:
+                assert_never(order)
+
+    async def _answer(self, agent: Agent, order: GateClosedBy) -> None:
+        """An answer for an agent that is gone is the next input of this one (S.6)."""
+        key = self._close(order.request)
+        if key is not None:
+            await agent.answer_gate(key, order.reply)
+        elif order.reply.state is GateState.ANSWERED and not order.request.startswith(self._prefix):
+            words = _told(order)
+            if self._running:
+                await agent.steer(words)
+            else:
+                self._begin(order.turn)
+                await agent.prompt(words)
+
+    def _begin(self, turn: str) -> None:
+        self._turn, self._running = turn, True
+        self._idle.clear()
+
+    def _close(self, request: str) -> str | None:
+        """The agent's name of an open question, which is open no more."""
+        for key, its_request in self._gates.items():
+            if its_request == request:
+                del self._gates[key]
+                return key
+        return None
+
+    async def _emit(self, event: AgentEvent) -> None:
+        """What the agent says, numbered and with the names that the owner knows."""
+        match event:
+            case GateOpened(key, kind, proposal, timeout):
+                request = self._gates[key] = f"{self._prefix}{key}"[:128]
+                await self._outbox.put(AskedPerson(request, kind, proposal, timeout))
+            case GateClosed(key, end):
+                if key in self._gates:
+                    await self._outbox.put(TookBack(self._gates.pop(key), expired=end is GateEnd.EXPIRED))
+            case TurnSettled():
+                await self._settle(event)
+            case AgentGone():
+                self._attached.gone(TurnFailure.CHILD_EXIT if self._running else "")
+                self._over.set()
+            case _:
+                await self._outbox.put(event)
+
+    async def _settle(self, event: TurnSettled) -> None:
+        """The state is taken before the end is told: no new turn has begun then."""
+        turn, self._running = self._turn, False
+        self._gates.clear()
+        state = await self._state()
+        await self._outbox.put(Settled(turn, event.end, event.text))
+        if state is not None:
+            self._attached.keep(turn, state, hashlib.sha256(state).hexdigest())
+        self._idle.set()
+
+    async def _state(self) -> bytes | None:
+        assert self._agent is not None
+        with contextlib.suppress(OSError):
+            state = await self._agent.state()
+            if state is not None and len(state) <= STATE_BYTES:
+                return state
+            if state is not None:
+                _log.warning("session.state_too_large", session=self._job.about, bytes=len(state))
+        return None
+
+
+def _told(order: GateClosedBy) -> str:
+    """The reviewer's answer in words, for an agent that did not hear the question."""
+    said = order.reply.text if order.reply.value in (None, "other") else order.reply.value
+    match order.kind:
+        case GateKind.JOIN_REVIEW if order.reply.value == "other":
+            return f"The reviewer did not accept the joins: {said}\nPropose the complete corrected set again."
+        case GateKind.JOIN_REVIEW:
+            return "The reviewer accepted all proposed joins."
+        case GateKind.PHASE_SUMMARY if order.reply.value == "continue":
+            return "The reviewer accepted the summary: go on."
+        case _:
+            question = order.proposal.get("question") or order.proposal.get("title") or ""
+            return f"The reviewer answered {question!r}: {said}" if question else f"The reviewer answered: {said}"
+
+
+def _task(order: SessionOrder, state: bytes | None) -> AgentTask:
+    return AgentTask(order.session, order.provider, order.model, order.thinking, state)

@@ -1,0 +1,1 @@
+"""The Pi coding agent over its RPC mode (design/streaming.md D2)."""
