@@ -74,8 +74,7 @@ class Holding:
         """Lock the thread, with its ancestors if it may end. ThreadNotFound."""
         if grip.reach == 0:
             return Held(await work.lock(tenant, thread_id))
-        root = await work.lock_root(tenant, thread_id)
-        if root is not None:
+        if not grip.laned and (root := await work.lock_root(tenant, thread_id)) is not None:
             return Held(root)
         lineage = await work.lineage(tenant, thread_id)
         if not grip.laned:

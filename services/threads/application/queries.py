@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,10 +78,12 @@ class Queries:
         return offered(await self._reader.registrations(tenant))
 
     async def _cards(self, tenant: str, threads: Sequence[Thread]) -> list[Card]:
-        parents = [thread.thread_id for thread in threads if thread.children]
-        states = await self._reader.child_states(tenant, parents) if parents else {}
         hoists = [thread for thread in threads if hoists_from(thread)]
         roots = sorted({thread.root_id for thread in hoists})
         families = by_parent(await self._reader.members(tenant, roots)) if roots else {}
         shown = {thread.thread_id: hoist(thread.thread_id, families) for thread in hoists}
+        others = [thread.thread_id for thread in threads if thread.children and thread.thread_id not in shown]
+        states = await self._reader.child_states(tenant, others) if others else {}
+        for parent in shown:
+            states[parent] = Counter(member.state for member in families.get(parent, ()))
         return [Card(thread, states.get(thread.thread_id, {}), shown.get(thread.thread_id, ())) for thread in threads]
