@@ -67,9 +67,24 @@ class Board:
     async def point(self, target: Locator) -> None:
         """Moves the pointer to the middle of it, on the way as a hand does."""
         await target.scroll_into_view_if_needed()
+        x, y = await self.middle(target)
+        await self.console.page.mouse.move(x, y, steps=6)
+
+    async def middle(self, target: Locator) -> tuple[float, float]:
+        """The middle of it, in the window."""
         box = await target.bounding_box()
         assert box is not None
-        await self.console.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=6)
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    async def swipe(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """A finger from one place to the other."""
+        session = await self.console.page.context.new_cdp_session(self.console.page)
+        for step in range(9):
+            x, y = (a + (b - a) * step / 8 for a, b in zip(start, end, strict=True))
+            kind = "touchMove" if step else "touchStart"
+            await session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+        await session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        await session.detach()
 
     async def drag(self, label: str, number: int, *, to: int) -> None:
         """From press to drop."""

@@ -43,7 +43,7 @@ class Console:
 
     async def shows(self, thread_id: str, state: str) -> None:
         """Waits until the open thread is shown in that state."""
-        chip = self.thread(thread_id).locator("header [data-state]")
+        chip = self.thread(thread_id).locator("> header [data-state]")
         await expect(chip).to_have_attribute("data-state", state, timeout=30_000)
 
     async def press(self, *keys: str) -> None:
@@ -80,11 +80,21 @@ class Windows:
     contexts: list[BrowserContext] = field(default_factory=list)
 
     async def open(
-        self, path: str = "/", *, width: int = 1360, height: int = 860, scheme: Literal["light", "dark"] = "light"
+        self,
+        path: str = "/",
+        *,
+        width: int = 1360,
+        height: int = 860,
+        scheme: Literal["light", "dark"] = "light",
+        touch: bool = False,
     ) -> Console:
         """A console in a browser context of its own, live."""
         context = await self.browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            has_touch=touch,
+            is_mobile=touch,
         )
         self.contexts.append(context)
         console = Console(await context.new_page(), self.url)

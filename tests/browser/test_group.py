@@ -267,3 +267,17 @@ async def test_a_phone_stacks_the_columns_and_moves_without_a_drag(windows: Wind
     assert boxes[0] is not None
     assert boxes[1] is not None
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"] - 1
+
+
+async def test_a_finger_drags_an_item_by_its_handle_and_scrolls_elsewhere(windows: Windows, families: Families) -> None:
+    umbrella, columns = await families.create("group", "By hand", holding("Up", "u", "v"), holding("Down", "w"))
+    phone = await windows.open(f"/threads/{umbrella}", width=390, height=844, touch=True)
+    board = Board(phone, families, umbrella, columns)
+    await board.has("uv", "w")
+    await board.swipe(await board.middle(board.item("u", 0)), await board.middle(board.column(1)))
+    await board.has("uv", "w")
+    await board.column(0).scroll_into_view_if_needed()
+    handle = board.item("u", 0).locator("[data-handle]")
+    await board.swipe(await board.middle(handle), await board.middle(board.column(1)))
+    await board.has("v", "wu")
+    await board.stored("v", "wu")

@@ -117,6 +117,22 @@ async def test_handing_off_names_whom(console: Console, matters: Matters) -> Non
     assert "the night shift" in str(event["data"])
 
 
+async def test_another_action_is_picked_or_none(console: Console, matters: Matters) -> None:
+    thread_id = await matters.proposed("Append the choice to choice.md")
+    await console.read(thread_id)
+    await console.press("p")
+    await console.page.get_by_role("dialog").get_by_role("button", name="Task create").click()
+    await console.page.get_by_role("dialog").get_by_label("task_text").fill("Choose")
+    await console.press("Control+Enter")
+    panel = console.thread(thread_id).locator("[data-panel]")
+    await expect(panel.get_by_text("task_create")).to_be_visible()
+    await console.press("p")
+    await console.page.get_by_role("button", name="Clear proposal").click()
+    await expect(panel.get_by_text("No action is proposed.")).to_be_visible()
+    await console.shows(thread_id, "awaiting_confirmation")
+    assert (await matters.card(thread_id))["actions"] == []
+
+
 async def test_the_source_is_cleaned_up_from_the_menu(console: Console, matters: Matters, console_stack: Stack) -> None:
     journal = files_of(console_stack) / "journal.md"
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -130,6 +146,9 @@ async def test_the_source_is_cleaned_up_from_the_menu(console: Console, matters:
     thread_id = await matters.proposed("Append it to elsewhere.md", context_items=[item])
     await console.read(thread_id)
     await console.press("c")
+    await expect(console.page.get_by_role("dialog", name="Clean up the source?")).to_be_visible()
+    assert "throw away" in journal.read_text()
+    await console.press("Enter")
     await console.shows(thread_id, "done_cleanup_successful")
     assert journal.read_text() == "keep\n"
 
@@ -139,7 +158,7 @@ async def test_a_failed_clean_up_is_retried_or_left(console: Console, matters: M
     item = {"id": "line", "source": "journal_note", "type": "todo_line", "payload": payload}
     thread_id = await matters.proposed("Append it to nowhere.md", context_items=[item])
     await console.read(thread_id)
-    await console.press("c")
+    await console.press("c", "Enter")
     await console.shows(thread_id, "done_cleanup_unsuccessful")
     await console.press("a")
     await expect(

@@ -30,7 +30,14 @@ describe("what is offered", () => {
   it("is no approval without a proposal", () => {
     expect(offered(thread("awaiting_confirmation"))).toContain("accept");
     const without = offered(thread("awaiting_confirmation", []));
-    expect(without).toEqual(["redirect_action", "dismiss", "later", "rename", "hand_off"]);
+    expect(without).toEqual([
+      "redirect_action",
+      "set_action_proposal",
+      "dismiss",
+      "later",
+      "rename",
+      "hand_off",
+    ]);
   });
 
   it("is a clean-up only where an adapter knows the source", () => {

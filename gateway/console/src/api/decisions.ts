@@ -10,6 +10,7 @@ export type Verb =
   | "provide"
   | "redirect"
   | "redirect_action"
+  | "set_action_proposal"
   | "reject"
   | "dismiss"
   | "force_close"
@@ -34,16 +35,16 @@ const GUESS: readonly Verb[] = ["accept", "edit", "redirect", ...WAIT];
 
 const OFFERED: Record<ThreadState, readonly Verb[]> = {
   proposed: OPEN,
-  awaiting_inference: OPEN,
+  awaiting_inference: [...OPEN, "set_action_proposal"],
   inferring_intent: OPEN,
   inferring_context: OPEN,
   inferring_action: OPEN,
   awaiting_intent_confirmation: GUESS,
   awaiting_context_confirmation: GUESS,
-  awaiting_confirmation: ["accept", "edit", "redirect_action", "reject", ...WAIT],
+  awaiting_confirmation: ["accept", "edit", "redirect_action", "reject", "set_action_proposal", ...WAIT],
   awaiting_intent_clarification: ["provide", ...WAIT],
   awaiting_context_clarification: ["provide", ...WAIT],
-  awaiting_action_clarification: ["provide", ...WAIT],
+  awaiting_action_clarification: ["provide", "set_action_proposal", ...WAIT],
   awaiting_review: ["accept_review", "redirect", ...WAIT],
   awaiting_redirect: ["redirect_action", ...WAIT],
   done_cleanup_unsuccessful: ["retry_cleanup", "accept_cleanup_failure", ...OPEN, "hand_off"],
@@ -94,6 +95,12 @@ export function closing(cancelExecuting: boolean, etag: string | undefined, key:
   return cancelExecuting
     ? { verb: "force_close", body: { cancel_executing: true, ...cited }, key }
     : { verb: "dismiss", body: cited, key };
+}
+
+/** Another action in place of what is proposed; null takes the proposal away. */
+export function picked(name: string | null, parameters: JsonObject | undefined, key: string): Intention {
+  const given = parameters === undefined ? {} : { parameters };
+  return { verb: "set_action_proposal", body: { capability_name: name, ...given }, key };
 }
 
 export function handOff(to: string, note: string, key: string): Intention {

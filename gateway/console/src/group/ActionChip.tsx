@@ -2,12 +2,12 @@
 import { useState } from "react";
 import { proposalOf } from "../api/decisions";
 import type { ActionOption, JsonObject, Thread } from "../api/types";
-import { plainName, wordsOf } from "../text/states";
+import { plainName } from "../text/states";
 import { visible } from "../text/visible";
 import { Menu, type Choice } from "../ui/Menu";
 import { pickable } from "./placing";
-import { missing } from "./options";
-import { PickForm } from "./PickForm";
+import { missing } from "../picking/options";
+import { PickForm } from "../picking/PickForm";
 
 interface Props {
   thread: Thread;
@@ -34,7 +34,7 @@ export function ActionChip({ thread, options, busy, onPick, onClear }: Props) {
     },
   }));
   if (action) choices.push({ id: "", label: "Clear proposal", apart: true, onPick: onClear });
-  const text = action ? visible(action.name) : can ? "No action" : wordsOf(thread.state).label;
+  const text = action ? visible(action.name) : can ? "No action" : "No action yet";
   return (
     <>
       <Menu

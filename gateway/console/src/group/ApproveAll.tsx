@@ -3,6 +3,7 @@ import type { CitedProposal, Outcomes, Thread } from "../api/types";
 import { plainName } from "../text/states";
 import { visible } from "../text/visible";
 import { Parameters } from "../thread/Parameters";
+import { Risk } from "../thread/Proposal";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { Notice } from "../ui/Notice";
@@ -30,6 +31,7 @@ export function ApproveAll({ groups, onApprove, onClose }: Props) {
               <code className="font-mono text-sm">{visible(action.name)}</code>
             </p>
             <Parameters parameters={action.parameters ?? {}} />
+            <Risk action={action} />
           </li>
         ))}
       </ul>

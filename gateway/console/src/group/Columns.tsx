@@ -7,7 +7,7 @@ import { GroupColumn } from "./GroupColumn";
 import { Item } from "./Item";
 import { NEW } from "./MovePicker";
 import { NewGroup } from "./NewGroup";
-import { perGroup } from "./options";
+import { perGroup } from "../picking/options";
 import { subject } from "./selection";
 import type { Board } from "./useBoard";
 import type { Choosing } from "./useChoosing";

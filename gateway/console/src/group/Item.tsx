@@ -48,6 +48,7 @@ export function Item(props: Props) {
       {fixed ? null : (
         <span
           aria-hidden
+          data-handle
           className="-m-2 hidden touch-none p-3 text-faint [@media(pointer:coarse)]:block"
           onPointerDown={(event) => {
             if (event.pointerType === "touch") onGrab(event);

@@ -4,6 +4,7 @@ import type { Thread } from "../api/types";
 import { wordsOf } from "../text/states";
 import { visible } from "../text/visible";
 import { Parameters } from "../thread/Parameters";
+import { Risk } from "../thread/Proposal";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { fits, type BatchDecision } from "./batch";
@@ -74,7 +75,12 @@ function Wanted({ thread, whole }: { thread: Thread; whole: boolean }) {
           <span className="text-sm text-muted">{wordsOf(thread.state).ask}</span>
         )}
       </p>
-      {whole && action ? <Parameters parameters={action.parameters ?? {}} /> : null}
+      {whole && action ? (
+        <>
+          <Parameters parameters={action.parameters ?? {}} />
+          <Risk action={action} />
+        </>
+      ) : null}
     </li>
   );
 }

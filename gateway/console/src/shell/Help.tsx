@@ -22,6 +22,7 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
       ["x", "Reject the action"],
       ["d", "Dismiss the thread (asks first)"],
       ["s", "Snooze"],
+      ["p", "Pick an action"],
       ["h", "Hand off to somebody"],
       ["t", "Rename"],
       ["c", "Clean up the source"],

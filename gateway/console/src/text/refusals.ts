@@ -21,6 +21,7 @@ const TRIED: Record<Verb, string> = {
   provide: "answer",
   redirect: "redirect",
   redirect_action: "redirect",
+  set_action_proposal: "choice",
   reject: "rejection",
   dismiss: "dismissal",
   force_close: "closing",

@@ -1,4 +1,4 @@
-// The two dialogs of a decision: ending a thread asks first (it cannot be undone), snoozing asks how long.
+// The dialogs of a decision: ending a thread and cleaning up ask first (neither can be undone), snoozing asks how long.
 import type { Thread } from "../api/types";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
@@ -25,6 +25,30 @@ export function ConfirmEnd({ thread, verb, onYes, onClose }: EndProps) {
         </Button>
         <Button look="danger" onClick={onYes} data-autofocus hint="Enter">
           {reject ? "Reject" : "Dismiss"}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface CleanupProps {
+  onYes: () => void;
+  onClose: () => void;
+}
+
+export function ConfirmCleanup({ onYes, onClose }: CleanupProps) {
+  return (
+    <Dialog title="Clean up the source?" onClose={onClose}>
+      <p>
+        The line that this came from is removed where it stands, and the thread ends as done. No action is
+        executed.
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button look="bare" onClick={onClose}>
+          Keep it
+        </Button>
+        <Button look="danger" onClick={onYes} data-autofocus hint="Enter">
+          Clean up
         </Button>
       </div>
     </Dialog>

@@ -12,9 +12,10 @@ const YES: Partial<Record<ThreadState, string>> = {
 
 /** What is done now and then: behind one button, but with keys of their own. */
 const MORE: readonly (readonly [verb: Verb, label: string, key: string])[] = [
+  ["set_action_proposal", "Pick an action…", "p"],
   ["hand_off", "Hand off…", "h"],
   ["rename", "Rename…", "t"],
-  ["cleanup", "Clean up the source", "c"],
+  ["cleanup", "Clean up the source…", "c"],
 ];
 
 interface Props {

@@ -48,7 +48,6 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
         if (settled) send(plain(thread, "accept", newKey()));
         break;
       case "accept_review":
-      case "cleanup":
       case "retry_cleanup":
       case "accept_cleanup_failure":
         send(bare(thread, verb, newKey()));
@@ -76,6 +75,7 @@ export function DecisionPanel({ thread }: { thread: Thread }) {
     h: presser("hand_off"),
     t: presser("rename"),
     c: presser("cleanup"),
+    p: presser("set_action_proposal"),
     Escape: open ? close : undefined,
   });
 

@@ -1,5 +1,6 @@
 // The form or dialog of one verb. Makes the intention out of what was entered; its owner sends it.
 import {
+  bare,
   handOff,
   plain,
   proposalOf,
@@ -14,7 +15,8 @@ import type { Intention, Verb } from "../api/decisions";
 import { newKey } from "../api/http";
 import type { Thread } from "../api/types";
 import { CloseFamily } from "../family/CloseFamily";
-import { ConfirmEnd, Snooze } from "./Confirm";
+import { PickAction } from "../picking/PickAction";
+import { ConfirmCleanup, ConfirmEnd, Snooze } from "./Confirm";
 import { EditForm } from "./EditForm";
 import { HandOff, Rename } from "./Passing";
 import { TextForm } from "./TextForm";
@@ -22,13 +24,7 @@ import { TextForm } from "./TextForm";
 /** Verbs that ask for something before they are sent. `provide` asks too, but its form is always open. */
 export type FormVerb = Exclude<
   Verb,
-  | "accept"
-  | "accept_review"
-  | "provide"
-  | "force_close"
-  | "cleanup"
-  | "retry_cleanup"
-  | "accept_cleanup_failure"
+  "accept" | "accept_review" | "provide" | "force_close" | "retry_cleanup" | "accept_cleanup_failure"
 >;
 
 /** Whether the form takes the place of the buttons (a dialog stands over them). */
@@ -73,6 +69,17 @@ export function OpenForm({ thread, verb, pending, onSend, onClose }: Props) {
           verb="dismiss"
           onYes={() => {
             onSend(plain(thread, "dismiss", newKey()));
+          }}
+          onClose={onClose}
+        />
+      );
+    case "set_action_proposal":
+      return <PickAction thread={thread} onSend={onSend} onClose={onClose} />;
+    case "cleanup":
+      return (
+        <ConfirmCleanup
+          onYes={() => {
+            onSend(bare(thread, "cleanup", newKey()));
           }}
           onClose={onClose}
         />
