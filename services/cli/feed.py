@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -47,14 +48,15 @@ class Feed:
         self._connected = False
         self.opened_at: datetime | None = None
 
-    async def events(self) -> AsyncIterator[FeedEvent]:
+    async def events(self) -> AsyncGenerator[FeedEvent, None]:
         """For ever. A feed that cannot be opened at first is a failure; later it is opened again and again, and each
         loss is told once as an event named `disconnected`, each return as `connected`."""
         while True:
             try:
-                async for event in self._connection():
-                    self._pause = self._first
-                    yield event
+                async with aclosing(self._connection()) as connection:
+                    async for event in connection:
+                        self._pause = self._first
+                        yield event
                 reason = "the stream ended"
             except (httpx.HTTPError, SSEError, _Away) as fault:
                 if self.opened_at is None:
@@ -66,7 +68,7 @@ class Feed:
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, _PAUSE_MOST)
 
-    async def _connection(self) -> AsyncIterator[FeedEvent]:
+    async def _connection(self) -> AsyncGenerator[FeedEvent, None]:
         headers = {"last-event-id": self._cursor} if self._cursor else {}
         async with aconnect_sse(self._client.http, "GET", self._path, headers=headers, timeout=_TIMEOUT) as source:
             response = source.response

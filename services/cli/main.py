@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from services.cli.commands import threads
+from services.cli.commands import sessions, threads
 from services.cli.commands.demo import demo
 from services.cli.commands.doctor import doctor
 from services.cli.commands.inbox import inbox
@@ -31,6 +31,7 @@ app.command()(up)
 app.command()(demo)
 app.command()(inbox)
 app.add_typer(threads.app, name="threads")
+app.add_typer(sessions.app, name="sessions")
 app.command()(doctor)
 app.command()(serve)
 app.command()(migrate)

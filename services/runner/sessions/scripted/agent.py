@@ -212,7 +212,7 @@ class ScriptedAgent:
             words = " ".join(part for part in (chosen, reply.text) if part)
             await self._stream(f"The reviewer said: {words}.", thinking=False)
         else:
-            await self._stream(f"No answer ({reply.state}).", thinking=False)
+            await self._stream(f"No answer: {' '.join(filter(None, (reply.state, reply.text)))}.", thinking=False)
 
     async def _cancel_gate(self) -> None:
         """Steering, an abort and the end of the turn make an open gate void."""
