@@ -29,7 +29,11 @@ def spawn_children(draft: Draft, command: SpawnChildren) -> Draft:
         "source_count": command.source_count or count,
     }
     if command.cascade_policy is not None:
-        data["cascade_policy"] = cascade_json(checked_policy(command.cascade_policy, thread.children + count))
+        policy = checked_policy(command.cascade_policy, thread.children + count)
+        standing = thread.tally
+        if is_met(policy, Tally(standing.children + count, standing.open + count, standing.dismissed)):
+            raise PolicyMet(thread.state)  # by children that have ended: the new ones would be for nothing
+        data["cascade_policy"] = cascade_json(policy)
     if command.relationship is not None:
         data["parent_relationship"] = command.relationship
     if command.originating_scrape_id is not None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import orjson
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.threads.domain.autonomy import LEVELS
@@ -117,7 +116,7 @@ def action(proposal: Proposal, **hoisted: Any) -> pb.Action:
         revision=proposal.revision,
         name=proposal.name or _STAND_IN[proposal.kind],
         kind=_KIND_NUMBERS[proposal.kind],
-        parameters_json=orjson.dumps(proposal.parameters, option=orjson.OPT_SORT_KEYS),
+        parameters_json=canonical_json(proposal.parameters),
         plan_summary=_summary(proposal),
         rationale=text(content, "rationale"),
         blocked_on=text(content, "blocked_on"),

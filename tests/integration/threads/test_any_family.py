@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from services.kernel.clock import SystemClock
@@ -226,6 +226,7 @@ async def test_any_commands_on_any_families_keep_the_invariants(
     await house.clear()
     before: dict[str, Thread] = {}
     for together in [FIRST, *steps]:
+        note(f"{together}")
         outcomes = await asyncio.gather(*(tried(house, step) for step in together))
         assert "CONTENDED" not in outcomes
         after = await house.threads()
