@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from services.kernel import frames, idempotency, streams
 from services.kernel.bus import Bus
@@ -15,23 +16,38 @@ from services.kernel.paging import PageTokens
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.domain_feed import DomainFeed
 from services.streaming.adapters.epochs import next_epoch
 from services.streaming.adapters.feed_source import FeedSource
 from services.streaming.adapters.postgres import PostgresSessions
+from services.streaming.adapters.records import PostgresRecords
 from services.streaming.adapters.session_log import JetStreamSessionLog
 from services.streaming.adapters.session_source import SessionSource
+from services.streaming.adapters.wake import Wake
+from services.streaming.adapters.work import PostgresWorkshop
+from services.streaming.application import purging
+from services.streaming.application.agents import AgentSide
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.attaching import Attaching
+from services.streaming.application.gating import Gating
 from services.streaming.application.ports import FeedKey, SessionKey
+from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import SWEEP_SUBJECT, Sessions
+from services.streaming.application.turning import Turning
+from services.streaming.application.working import Working
 from services.streaming.settings import StreamingSettings
 from services.streaming.transport.feeds import FeedServicer
+from services.streaming.transport.jobs import JobServicer
 from services.streaming.transport.runners import RunnerServicer
 from services.streaming.transport.sessions import SessionServicer
+from services.streaming.transport.turning import agent_token
 from treadle.streaming.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
+from treadle.streaming.v1.job_service_pb2_grpc import add_JobServiceServicer_to_server
 from treadle.streaming.v1.runner_service_pb2_grpc import add_RunnerServiceServicer_to_server
 from treadle.streaming.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
+
+_PURGE_SECONDS = 60.0
 
 
 async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
@@ -56,9 +72,19 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     await streams.insist(ensure_domain)
 
     store = PostgresSessions(database)
-    appenders = Appenders(JetStreamSessionLog(bus, ensure_sessions), store)
-    attaching = Attaching(appenders, store)
+    log = JetStreamSessionLog(bus, ensure_sessions)
+    appenders = Appenders(log, store)
+    wake = Wake(bus, appenders)
+    life.push(wake.close)
+    workshop = PostgresWorkshop(database, wake)
+    rows = PostgresAgents(database, timedelta(seconds=settings.session_lease_seconds))
+    gating = Gating(workshop, clock, new_id)
+    agents = AgentSide(workshop, rows, log, gating, clock, settings.unclaimed_seconds)
+    attaching = Attaching(appenders, store, agents)
+    working = Working(rows, wake)
     sessions = Sessions(store, appenders, bus, clock, new_id)
+    turning = Turning(workshop, clock, new_id)
+    resuming = Resuming(workshop, store, appenders, clock)
 
     feed = DomainFeed(bus, ensure_domain)
     of_session: Hubs[SessionKey] = Hubs(lambda key: SessionSource(bus, key), frames.data_of)
@@ -68,6 +94,12 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
         async with bus.listen(SWEEP_SUBJECT) as bell:
             await appenders.sweep(bell)
 
+    async def sweep_agents() -> None:
+        async with wake.of_jobs() as bell:
+            await agents.sweep(bell)
+
+    life.spawn("sweep_agents", sweep_agents)
+    life.spawn("purge_sessions", lambda: purging.purge_forever(rows, log, clock, _PURGE_SECONDS))
     life.spawn("relay", Relay(database, bus, "streaming").run)
     life.spawn("sweep", sweep)
     life.spawn("domain_feed", feed.run)
@@ -76,13 +108,15 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
     tokens = PageTokens(settings.page_signing_key(), "sessions")
+    authenticator = Authenticator(settings.secret(), clock)
+    records = PostgresRecords(database)
     server = GrpcServer(
         "streaming",
         settings.listen,
         [
             (
                 add_SessionServiceServicer_to_server,
-                SessionServicer(sessions, tokens),
+                SessionServicer(sessions, turning, resuming, gating, records, tokens, authenticator, clock),
                 "treadle.streaming.v1.SessionService",
             ),
             (
@@ -92,16 +126,22 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
             ),
             (
                 add_RunnerServiceServicer_to_server,
-                RunnerServicer(attaching),
+                RunnerServicer(attaching, agents, rows, wake),
                 "treadle.streaming.v1.RunnerService",
             ),
+            (
+                add_JobServiceServicer_to_server,
+                JobServicer(working, agents, partial(agent_token, authenticator)),
+                "treadle.streaming.v1.JobService",
+            ),
         ],
-        Authenticator(settings.secret(), clock),
+        authenticator,
     )
     address = await server.start()
     life.push(lambda: server.stop(settings.drain_seconds / 2))
     # Balancers first; then every stream is told and ended, so that nobody waits for them; then the server.
     life.on_drain(server.not_serving)
+    life.on_drain(working.drained)
     life.on_drain(of_session.close)
     life.on_drain(of_facts.close)
     life.on_drain(attaching.close)

@@ -16,3 +16,7 @@ class StreamingSettings(ServiceSettings):
     """Copies of each JetStream stream, when this service makes it; 3 in a cluster."""
     domain_days: int = Field(default=7, ge=1, le=365)
     """How many days DOMAIN keeps facts, when this service makes it."""
+    session_lease_seconds: float = Field(default=15.0, ge=0.5, le=300)
+    """How long a runner may be silent before its sessions' turns are failed (`runner_lost`)."""
+    unclaimed_seconds: float = Field(default=60.0, ge=0.5, le=3600)
+    """How long a session waits for a runner before its turn is failed (`start_failed`)."""

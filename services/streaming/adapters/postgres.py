@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, insert, select, tuple_, update
 
-from services.kernel import frames, idempotency
+from services.kernel import frames, idempotency, outbox
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database, Row, Tx, compiled
 from services.kernel.principal import Principal
@@ -14,7 +14,7 @@ from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.application.ports import Attached, Page, PendingEvent, SessionKey
 from services.streaming.domain.errors import attach_fenced, session_not_found
 from services.streaming.domain.log import Entry, Record
-from services.streaming.domain.session import Session, TurnState
+from services.streaming.domain.session import Agent, Session, TurnState
 
 _s, _o = SESSIONS.c, SESSION_OUTBOX.c
 _FIELDS = (
@@ -30,15 +30,26 @@ _FIELDS = (
     "generation",
     "created_at",
     "updated_at",
+    "agent",
+    "started",
+    "job_id",
+    "turn_id",
+    "outcome",
+    "code",
+    "agent_state",
 )
-_SHOWN = [_s[name] for name in _FIELDS]
+SHOWN = [_s[name] for name in _FIELDS]
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
 _ROWS_OF = (_o.tenant == bindparam("of_tenant")) & (_o.session_id == bindparam("of_id"))
 _PENDING_MOST = 256
 
 _CREATE = compiled(insert(SESSIONS).values({name: bindparam(name) for name in _FIELDS}))
-_GET = compiled(select(*_SHOWN).where(_MINE))
-_NEWEST_FIRST = select(*_SHOWN).where(_s.tenant == bindparam("of_tenant")).order_by(_s.created_at.desc(), _s.id.desc())
+_GET = compiled(select(*SHOWN).where(_MINE, _s.deleted_at.is_(None)))
+_NEWEST_FIRST = (
+    select(*SHOWN)
+    .where(_s.tenant == bindparam("of_tenant"), _s.deleted_at.is_(None))
+    .order_by(_s.created_at.desc(), _s.id.desc())
+)
 _FIRST_PAGE = compiled(_NEWEST_FIRST.limit(bindparam("size")))
 _NEXT_PAGE = compiled(
     _NEWEST_FIRST.where(
@@ -54,7 +65,7 @@ _RAISE = compiled(
 _LOOK_FROM_THE_START = compiled(update(SESSION_OUTBOX).where(_ROWS_OF, _o.sent_seq.is_(None)).values(after_seq=0))
 _ATTACH = compiled(
     update(SESSIONS)
-    .where(_MINE, (bindparam("given") == 0) | (bindparam("given") >= _s.numbering))
+    .where(_MINE, _s.deleted_at.is_(None), (bindparam("given") == 0) | (bindparam("given") >= _s.numbering))
     .values(
         attach_epoch=_s.attach_epoch + 1,
         numbering=case((bindparam("given") == 0, _s.attach_epoch + 1), else_=_s.numbering),
@@ -106,6 +117,31 @@ async def say(tx: Tx, key: SessionKey, name: str, body: dict[str, object]) -> No
     await tx.execute(_SAY, **_of(key), event_id=new_id("evt"), name=name, data=line)
 
 
+async def fact(tx: Tx, session: Session, kind: str, actor: str, now: datetime, before: str = "") -> None:
+    """Writes a domain fact for the feeds (S.4): thin, ids, states, who and when. After the commit, ping the relay."""
+    event_id = new_id("evt")
+    payload = {
+        "event_id": event_id,
+        "session_id": session.id,
+        "kind": kind,
+        "from": before,
+        "to": session.state,
+        "turn_id": session.turn_id,
+        "outcome": session.code or session.outcome,
+        "actor": actor,
+        "time": now.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+    }
+    await outbox.enqueue(
+        tx,
+        tenant=session.tenant,
+        scope=session.id,
+        service="streaming",
+        type="session",
+        event_id=event_id,
+        payload=payload,
+    )
+
+
 class PostgresSessions:
     """Fills `SessionStore`."""
 
@@ -121,6 +157,7 @@ class PostgresSessions:
                 return await self._get(tx, SessionKey(session.tenant, answered.decode()))
             await tx.execute(_CREATE, **{name: getattr(session, name) for name in _FIELDS})
             await say(tx, SessionKey(session.tenant, session.id), "turn", {"state": "idle"})
+            await fact(tx, session, "created", f"{caller.kind}:{caller.subject}", session.created_at)
             await idempotency.store(tx, idempotent, session.id.encode())
         return session
 
@@ -137,7 +174,7 @@ class PostgresSessions:
             else:
                 time = datetime.fromisoformat(after[0])
                 rows = await tx.fetch(_NEXT_PAGE, of_tenant=tenant, after_time=time, after_id=after[1], size=size + 1)
-        return Page([_session(row) for row in rows[:size]], len(rows) > size)
+        return Page([session_of(row) for row in rows[:size]], len(rows) > size)
 
     async def record(self, key: SessionKey) -> Record:
         """What is known of the session's log."""
@@ -186,13 +223,14 @@ class PostgresSessions:
         row = await tx.fetchrow(_GET, **_of(key))
         if row is None:
             raise session_not_found(key.session)
-        return _session(row)
+        return session_of(row)
 
 
 def _of(key: SessionKey) -> dict[str, str]:
     return {"of_tenant": key.tenant, "of_id": key.session}
 
 
-def _session(row: Row) -> Session:
+def session_of(row: Row) -> Session:
+    """A session out of a row that has the SHOWN columns."""
     fields = dict(row)
-    return Session(**{**fields, "state": TurnState(fields["state"])})
+    return Session(**{**fields, "state": TurnState(fields["state"]), "agent": Agent(fields["agent"])})

@@ -6,7 +6,7 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Set
 from functools import lru_cache
 from typing import Final
 
@@ -74,6 +74,25 @@ class JetStreamSessionLog:
             if chunk[-1].seq >= upto:
                 return found
         raise Unavailable("LOG_UNAVAILABLE", "the session's log is not level yet")
+
+    async def entries(self, key: SessionKey, after: int) -> AsyncIterator[list[Entry]]:
+        """What stands behind that sequence. Level with the leader's tail, or Unavailable."""
+        tail = await self.tail(key)
+        if tail is None or tail.seq <= after:
+            return
+        async for chunk in jetstream.read_from(self._bus, SESSIONS, subject_of(key), after + 1):
+            yield [entry_of(one) for one in chunk]
+            if chunk[-1].seq >= tail.seq:
+                return
+        raise Unavailable("LOG_UNAVAILABLE", "the session's log is not level yet")
+
+    async def purge(self, key: SessionKey) -> None:
+        """Removes the subject's messages."""
+        try:
+            await jetstream.api(self._bus, f"STREAM.PURGE.{SESSIONS}", {"filter": subject_of(key)})
+        except Refused as refused:
+            if refused.code != jetstream.STREAM_NOT_FOUND:
+                raise Unavailable("LOG_UNAVAILABLE", "the session's log cannot be purged right now") from refused
 
 
 def entry_of(stored: Stored) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, DateTime, Identity, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Identity, LargeBinary, MetaData, Table, Text
 
 _METADATA: Final = MetaData()
 
@@ -28,6 +28,16 @@ SESSIONS: Final = Table(
     Column("numbering", BigInteger),
     Column("created_at", DateTime(timezone=True)),
     Column("updated_at", DateTime(timezone=True)),
+    Column("agent", Text),
+    Column("started", Boolean),
+    Column("job_id", Text),
+    Column("turn_id", Text),
+    Column("outcome", Text),
+    Column("code", Text),
+    Column("command_seq", BigInteger),
+    Column("agent_state", Text),
+    Column("resumed_at", DateTime(timezone=True)),
+    Column("deleted_at", DateTime(timezone=True)),
 )
 
 SESSION_OUTBOX: Final = Table(

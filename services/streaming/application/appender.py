@@ -12,8 +12,8 @@ from services.kernel.errors import Unavailable
 from services.kernel.ids import new_id
 from services.kernel.telemetry import get_logger
 from services.streaming.application.ports import NotNext, SessionKey, SessionLog, SessionStore
-from services.streaming.domain.errors import attach_fenced, log_unavailable
-from services.streaming.domain.log import Entry, Origin, Unsaid
+from services.streaming.domain.errors import attach_fenced, log_unavailable, session_deleted
+from services.streaming.domain.log import DELETED, GENERATION, Entry, Origin, Unsaid
 
 _DEADLINE = 20.0
 """Seconds that one append may take: a leader's death stalls it for 6–8."""
@@ -132,7 +132,10 @@ class SessionAppender:
             # What others appended since is looked through; what stands behind our own appends is known.
             missing -= await self._log.find(self._key, missing, scanned, tail.seq)
             scanned, appended = tail.seq, self._appended
-            if row.event_id in missing:
+            if row.event_id in missing and row.name == GENERATION:
+                scanned = (await self._begin(row.event_id, scanned)).seq
+                missing.discard(row.event_id)
+            elif row.event_id in missing:
                 tail = await self.append(Unsaid(row.event_id, row.name, row.line))
                 missing.discard(row.event_id)
                 if self._appended == appended + 1 and self._crossed == scanned:
@@ -140,6 +143,35 @@ class SessionAppender:
         assert self._tail is not None
         await self._store.sent(self._key, [row.row for row in pending], self._tail)
         return len(pending)
+
+    async def _begin(self, event_id: str, scanned: int) -> Entry:
+        """A new generation, whose opener has this id; the tail then. Whoever sees it in the log leaves it at that."""
+        pause = _PAUSE
+        async with _deadline():
+            while True:
+                tail = await self.open()
+                if await self._log.find(self._key, {event_id}, scanned, tail.seq):
+                    return tail
+                opener = await self._raise(event_id, tail)
+                if opener is not None:
+                    self._tail = opener
+                    return opener
+                self._tail = None
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _raise(self, event_id: str, tail: Entry) -> Entry | None:
+        record = await self._store.record(self._key)
+        generation = max(record.generation, tail.generation) + 1
+        if not await self._store.raise_generation(self._key, record.generation, generation):
+            return None
+        opener = Entry(0, generation, 1, event_id, _OPENED.name, tail.origin, _OPENED.line)
+        try:
+            seq = await self._log.append(self._key, opener, tail.seq)
+        except (NotNext, Unavailable):
+            return None
+        _log.info("session.opened", session=self._key.session, generation=generation)
+        return opener._replace(seq=seq)
 
     async def _adopt_or_raise(self) -> Entry | None:
         record = await self._store.record(self._key)
@@ -175,6 +207,8 @@ class SessionAppender:
             return False
 
     def _check(self, fence: Fence, tail: Entry) -> None:
+        if tail.name == DELETED:
+            raise session_deleted()
         newest = max(self._newest_epoch, tail.origin.epoch)
         if fence.epoch < newest or fence.generation != tail.generation:
             raise attach_fenced(tail.generation)

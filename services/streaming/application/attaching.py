@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from services.kernel.errors import Unavailable
+from services.streaming.application.agent_ports import Hold
+from services.streaming.application.agents import AgentSide
 from services.streaming.application.appenders import Appenders
-from services.streaming.application.attachment import Attachment
+from services.streaming.application.attachment import Attachment, Hears, nobody_hears
 from services.streaming.application.ports import SessionKey, SessionStore
 
 
 class Attaching:
     """Hands out attachments."""
 
-    def __init__(self, appenders: Appenders, store: SessionStore) -> None:
+    def __init__(self, appenders: Appenders, store: SessionStore, agents: AgentSide | None = None) -> None:
         self._appenders = appenders
         self._store = store
+        self._agents = agents
         self._tasks: set[asyncio.Task[object]] = set()
         self.closing = False
 
@@ -27,9 +31,12 @@ class Attaching:
         return len(self._tasks)
 
     @asynccontextmanager
-    async def attach(self, key: SessionKey, epoch: int) -> AsyncIterator[Attachment]:
-        """The session, in a new epoch; older attachments to it are fenced. Entered and left by one task, which is
-        cancelled when this replica drains."""
+    async def attach(
+        self, key: SessionKey, epoch: int, hold: Hold | None = None, taken: int = 0
+    ) -> AsyncIterator[Attachment]:
+        """The session, in a new epoch; older attachments to it are fenced. With a job (`hold`) its turn can be settled;
+        `taken` is the newest command that its agent has. Entered and left by one task, which is cancelled when this
+        replica drains."""
         if self.closing:
             raise Unavailable("STREAM_DRAINING", "this server is stopping")
         task = asyncio.current_task()
@@ -43,7 +50,12 @@ class Attaching:
                 tail = await appender.refreshed()
             self._tasks.add(task)
             try:
-                yield Attachment(appender, attached, tail.generation, tail.origin)
+                hears: Hears = nobody_hears
+                scan = None
+                if hold is not None and self._agents is not None:
+                    scan = await self._agents.attached(hold, taken)
+                    hears = partial(self._agents.hear, hold)
+                yield Attachment(appender, attached, tail.generation, tail.origin, hears, scan)
             except asyncio.CancelledError:
                 if not self.closing:
                     raise

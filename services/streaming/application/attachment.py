@@ -9,12 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
 
+import orjson
+
+from services.streaming.application.agents import AgentNews, Gone, TurnEnd
 from services.streaming.application.appender import Fence, Overtaken, SessionAppender
+from services.streaming.application.gating import Asked, GateOutcome
 from services.streaming.application.ports import Attached
-from services.streaming.domain.agent_events import AgentEvent, Delta
+from services.streaming.domain.agent_events import AgentEvent, Delta, Fixed
+from services.streaming.domain.errors import lease_lost
 from services.streaming.domain.log import Origin, Unsaid
+from services.streaming.domain.turn_scan import TurnScan
 
 _PENDING_MOST = 2_048
 _BURST = 64
@@ -22,16 +29,38 @@ _BURST = 64
 
 
 class Numbered(NamedTuple):
-    """An event of the agent with the runner's number; None where the allow-list left nothing of it."""
+    """What the agent says with the runner's number: an event, news of its turn's state, or None where the allow-list
+    left nothing of it."""
 
     sequence: int
-    event: AgentEvent | None
+    event: AgentEvent | AgentNews | None
+
+
+class Hears(Protocol):
+    """Takes news of a turn's state."""
+
+    async def __call__(self, news: AgentNews, scan: TurnScan) -> GateOutcome | None:
+        """Done when it answers; the same news may come again."""
+        ...
+
+
+async def nobody_hears(news: AgentNews, scan: TurnScan) -> GateOutcome | None:
+    """Who attached without a job holds no turn."""
+    raise lease_lost("")
 
 
 class Attachment:
     """Run `write()` in a task of its own; `offer()` from whoever reads the runner's stream."""
 
-    def __init__(self, appender: SessionAppender, attached: Attached, generation: int, stored: Origin) -> None:
+    def __init__(
+        self,
+        appender: SessionAppender,
+        attached: Attached,
+        generation: int,
+        stored: Origin,
+        hears: Hears = nobody_hears,
+        scan: TurnScan | None = None,
+    ) -> None:
         self.epoch = attached.epoch
         self.generation = generation
         self._appender = appender
@@ -46,6 +75,10 @@ class Attachment:
         self._room = asyncio.Event()
         self._room.set()
         self._progress = asyncio.Event()
+        self._hears = hears
+        self._scan = scan or TurnScan()
+        self._answers: list[Any] = []
+        self._heard = asyncio.Event()
 
     @property
     def acked(self) -> int:
@@ -68,13 +101,31 @@ class Attachment:
             self._room.clear()
         self._some.set()
 
-    async def progress(self) -> int:
-        """Waits until more is acknowledged than was told; answers the number."""
-        while self._told == self._acked:
+    def nudge(self) -> None:
+        """State events may be pending: append them."""
+        self._some.set()
+
+    def tell(self, answers: Iterable[Any]) -> None:
+        """Something for the runner, beside what is acknowledged."""
+        self._answers += answers
+        self._heard.clear()
+        self._progress.set()
+
+    async def progress(self) -> tuple[int, list[Any]]:
+        """Waits until more is acknowledged than was told, or something else is to be told; answers both."""
+        while self._told == self._acked and not self._answers:
             self._progress.clear()
             await self._progress.wait()
         self._told = self._acked
-        return self._told
+        answers, self._answers = self._answers, []
+        self._heard.set()
+        return self._told, answers
+
+    async def told_all(self) -> None:
+        """Waits until what was to be told is on its way; half a second at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await self._heard.wait()
 
     async def settled(self) -> None:
         """Waits until everything that was taken is stored."""
@@ -103,8 +154,12 @@ class Attachment:
         run = [self._pending.popleft()]
         event = run[0].event
         stored, parts = self._stored
-        if event is None or run[0].sequence <= stored:
+        if event is None or run[0].sequence <= stored or self._repeats(event):
             self._acked = max(self._acked, run[0].sequence)
+            return
+        if isinstance(event, Asked | Gone | TurnEnd):
+            await self._hear(event)
+            self._acked = run[0].sequence
             return
         if isinstance(event, Delta) and not parts:
             event = self._joined(event, run)
@@ -123,6 +178,34 @@ class Attachment:
                 return
             self._stored = reach
         self._acked = sequence
+        self._noted(event)
+
+    async def _hear(self, news: AgentNews) -> None:
+        """What is told of state comes after everything that was said before it, and into the stream at once."""
+        try:
+            outcome = await self._hears(news, self._scan)
+        except BaseException:
+            self._progress.set()
+            raise
+        if isinstance(news, TurnEnd):
+            self._scan = TurnScan()
+        if outcome is not None:
+            self.tell([outcome])
+        await self._appender.flush()
+
+    def _repeats(self, event: AgentEvent | AgentNews) -> bool:
+        """A second start or a second end of a tool's call."""
+        if not isinstance(event, Fixed) or event.name != "tool":
+            return False
+        body = orjson.loads(event.line)
+        return not self._scan.admits(body["call_id"], body["status"])
+
+    def _noted(self, event: AgentEvent) -> None:
+        if isinstance(event, Delta):
+            if event.name == "text_delta":
+                self._scan.said(event.name, {"delta": event.text, "block": event.block})
+        else:
+            self._scan.said(event.name, orjson.loads(event.line))
 
     def _joined(self, event: Delta, run: list[Numbered]) -> Delta:
         """The delta with the pending ones that join it; they move to `run`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.kernel.errors import Conflict, Exhausted, Invalid, NotFound, Unavailable
+from services.kernel.errors import Conflict, Exhausted, Invalid, NotAllowed, NotFound, Unavailable
 
 
 def session_not_found(session_id: str) -> NotFound:
@@ -13,6 +13,16 @@ def session_not_found(session_id: str) -> NotFound:
 def attach_fenced(generation: int) -> Conflict:
     """Another runner holds the session, or a newer generation is in force."""
     return Conflict("ATTACH_FENCED", "another runner has taken this session", generation=generation)
+
+
+def lease_lost(job_id: str) -> Conflict:
+    """The caller does not hold the session any more."""
+    return Conflict("LEASE_LOST", "the lease of this job is not yours any more: drop the work", job_id=job_id)
+
+
+def session_deleted() -> NotAllowed:
+    """Nothing is said of a session any more."""
+    return NotAllowed("SESSION_DELETED", "this session is deleted")
 
 
 def reader_too_slow() -> Exhausted:

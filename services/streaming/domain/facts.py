@@ -9,6 +9,17 @@ from typing import Any, Final
 from services.kernel import frames
 
 _THREAD_TEXTS: Final = ("event_id", "thread_id", "root_id", "kind", "from", "to", "trigger", "actor", "time")
+_SESSION_TEXTS: Final = (
+    "event_id",
+    "session_id",
+    "kind",
+    "from",
+    "to",
+    "turn_id",
+    "outcome",
+    "actor",
+    "time",
+)
 _TEXT_MOST: Final = 300
 
 
@@ -24,6 +35,9 @@ class Told:
 
 def told(type_: str, payload: Mapping[str, Any]) -> Told | None:
     """The fact for the feeds; None for a type that no feed tells of. Every field is picked by name (I8)."""
+    if type_ == "session":
+        changed = {name: _text(payload.get(name)) for name in _SESSION_TEXTS}
+        return Told("session", changed["event_id"], frames.line_of_json(changed), frozenset())
     if type_ != "thread":
         return None
     body: dict[str, Any] = {name: _text(payload.get(name)) for name in _THREAD_TEXTS}

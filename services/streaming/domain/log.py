@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+GENERATION: Final = "generation"
+"""Name of a pending row that is no event: a new generation begins here, and its opener has the row's id."""
+DELETED: Final = "deleted"
+"""The last event of a session: nothing is appended behind it."""
 
 
 class Origin(NamedTuple):

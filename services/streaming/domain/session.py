@@ -25,6 +25,14 @@ class TurnState(StrEnum):
     FAILED = "failed"
 
 
+class Agent(StrEnum):
+    """Whether an agent is there: a job is queued or claimed (`starting`), or a runner has attached with it."""
+
+    NONE = "none"
+    STARTING = "starting"
+    LIVE = "live"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """`generation` is the first part of its stream's ids; 0 until its stream was opened."""
@@ -41,6 +49,15 @@ class Session:
     generation: int
     created_at: datetime
     updated_at: datetime
+    agent: Agent = Agent.NONE
+    started: bool = False
+    """Whether an agent was ever started: the first one begins no new generation."""
+    job_id: str = ""
+    turn_id: str = ""
+    outcome: str = ""
+    code: str = ""
+    agent_state: str = ""
+    """Digest of the state to go on from; empty: none."""
 
 
 def new_session(

@@ -10,6 +10,8 @@ from services.kernel.request import current_principal
 
 READERS: Final = ("viewer", "reviewer", "agent")
 AUTHORS: Final = ("reviewer", "agent")
+PEOPLE: Final = ("reviewer",)
+"""An agent may not answer its own gates, nor delete sessions."""
 RUNNERS: Final = ("runner",)
 
 

@@ -11,6 +11,14 @@ def session_id(name: str, field: str = "name") -> str:
     return _id(name, "sessions", "ses", field)
 
 
+def gate_id(name: str) -> tuple[str, str]:
+    """(session, gate) in `sessions/{id}/gates/{id}`."""
+    head, _, gate = name.partition("/gates/")
+    if not is_id("gat", gate):
+        raise Invalid("INVALID_NAME", "name must be sessions/{id}/gates/{id}", field="name")
+    return session_id(head), gate
+
+
 def thread_id(name: str, field: str = "name") -> str:
     """The id in `threads/{id}`."""
     return _id(name, "threads", "thr", field)

@@ -9,12 +9,16 @@ from typing import Any
 
 import grpc
 
-from services.kernel.errors import Invalid, Unavailable
+from services.kernel.errors import Invalid, NotFound, Unavailable
+from services.streaming.application.agent_ports import Agents, Bells, Hold
+from services.streaming.application.agent_states import CHUNK_MOST, Upload
+from services.streaming.application.agents import AgentSide
 from services.streaming.application.attaching import Attaching
 from services.streaming.application.attachment import Attachment
+from services.streaming.application.commanding import deliver
 from services.streaming.application.ports import SessionKey
-from services.streaming.domain.errors import invalid_event
-from services.streaming.transport import names, translate
+from services.streaming.domain.errors import invalid_event, lease_lost
+from services.streaming.transport import agent_messages, names, translate
 from services.streaming.transport.access import RUNNERS, caller
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceServicer
@@ -25,10 +29,13 @@ _RUNNER_ID_MOST = 128
 
 
 class RunnerServicer(RunnerServiceServicer):
-    """Reads batches in, writes acknowledgements out."""
+    """Reads batches in, writes acknowledgements and commands out."""
 
-    def __init__(self, attaching: Attaching) -> None:
+    def __init__(self, attaching: Attaching, agents: AgentSide, rows: Agents, bells: Bells) -> None:
         self._attaching = attaching
+        self._agents = agents
+        self._rows = rows
+        self._bells = bells
 
     async def Attach(
         self, request_iterator: AsyncIterator[pb.AttachRequest], context: _Context
@@ -37,19 +44,30 @@ class RunnerServicer(RunnerServiceServicer):
         runner = caller(RUNNERS)
         opening = await _opening(request_iterator)
         key = SessionKey(runner.tenant, names.session_id(opening.session, "session"))
-        async with self._attaching.attach(key, opening.epoch) as attachment:
+        hold, taken = None, opening.command_sequence
+        if opening.job_id:
+            # Runners serve every tenant: the job says whose session it is.
+            hold = await self._agents.hold(opening.job_id, opening.fence)
+            if hold.key.session != key.session:
+                raise lease_lost(opening.job_id)
+            key = hold.key
+        async with self._attaching.attach(key, opening.epoch, hold, taken) as attachment:
             yield _answer(attachment, attachment.acked)
             duties = {
                 asyncio.create_task(attachment.write(), name="attach.write"),
-                asyncio.create_task(_read(request_iterator, attachment), name="attach.read"),
+                asyncio.create_task(self._read(request_iterator, attachment, hold), name="attach.read"),
             }
-            acked: asyncio.Task[int] = asyncio.create_task(attachment.progress())
+            if hold is not None:
+                following = deliver(self._rows, self._bells, hold, attachment, taken)
+                duties.add(asyncio.create_task(following, name="attach.deliver"))
+            news = asyncio.create_task(attachment.progress())
             try:
                 while True:
-                    done, _ = await asyncio.wait({acked, *duties}, return_when=asyncio.FIRST_COMPLETED)
-                    if acked in done:
-                        yield _answer(attachment, acked.result())
-                        acked = asyncio.create_task(attachment.progress())
+                    done, _ = await asyncio.wait({news, *duties}, return_when=asyncio.FIRST_COMPLETED)
+                    if news in done:
+                        acked, told = news.result()
+                        yield agent_messages.answer(_answer(attachment, acked), told)
+                        news = asyncio.create_task(attachment.progress())
                     finished = done & duties
                     if finished:
                         for task in finished:
@@ -58,13 +76,52 @@ class RunnerServicer(RunnerServiceServicer):
                 if attachment.acked > attachment.told:
                     yield _answer(attachment, attachment.acked)
             finally:
-                for task in (*duties, acked):
+                for task in (*duties, news):
                     task.cancel()
-                for task in (*duties, acked):
+                for task in (*duties, news):
                     with suppress(BaseException):
                         await task
         if self._attaching.closing:
             raise Unavailable("STREAM_DRAINING", "this server is stopping: attach again with the last epoch")
+
+    async def ReadAgentState(
+        self, request: pb.ReadAgentStateRequest, context: _Context
+    ) -> AsyncIterator[pb.AgentStateChunk]:
+        """In pieces."""
+        caller(RUNNERS)
+        hold = await self._agents.hold(request.job_id, request.fence)
+        data = await self._rows.state(hold.key, request.digest)
+        if data is None:
+            raise NotFound("AGENT_STATE_NOT_FOUND", "there is no such state of this session's agent")
+        for offset in range(0, max(len(data), 1), CHUNK_MOST):
+            part = data[offset : offset + CHUNK_MOST]
+            last = offset + CHUNK_MOST >= len(data)
+            yield pb.AgentStateChunk(digest=request.digest, offset=offset, data=part, last=last)
+
+    async def _read(self, requests: AsyncIterator[pb.AttachRequest], attachment: Attachment, hold: Hold | None) -> None:
+        upload = None if hold is None else Upload(self._rows, hold.key)
+        async for request in requests:
+            match request.WhichOneof("message"):
+                case "batch":
+                    events = request.batch.events
+                    if not 0 < len(events) <= _BATCH_MOST:
+                        raise invalid_event(f"a batch has 1..{_BATCH_MOST} events", "batch.events")
+                    await attachment.offer(list(map(translate.agent_event, events)))
+                case "command_ack" if hold is not None:
+                    await self._rows.taken(hold.key, request.command_ack.sequence)
+                case "agent_state" if upload is not None:
+                    outcome = await upload.take(agent_messages.piece(request.agent_state))
+                    if outcome is not None:
+                        attachment.tell([outcome])
+                case "adapter" if hold is not None:
+                    if request.adapter.state == "exited":
+                        await attachment.settled()
+                        code = request.adapter.code
+                        await self._agents.ended(hold.job_id, hold.fence, code, "", orderly=not code)
+                        return
+                case _:
+                    raise invalid_event("this message is not known here, or needs a job", "message")
+        await attachment.settled()
 
 
 async def _opening(requests: AsyncIterator[pb.AttachRequest]) -> pb.AttachOpen:
@@ -74,18 +131,10 @@ async def _opening(requests: AsyncIterator[pb.AttachRequest]) -> pb.AttachOpen:
     opening = first.open
     if not 0 < len(opening.runner_id) <= _RUNNER_ID_MOST:
         raise Invalid("INVALID_ARGUMENT", f"runner_id must be 1..{_RUNNER_ID_MOST} characters", field="runner_id")
-    if opening.epoch < 0:
-        raise Invalid("INVALID_ARGUMENT", "epoch must not be negative", field="epoch")
+    for field in ("epoch", "fence", "command_sequence"):
+        if getattr(opening, field) < 0:
+            raise Invalid("INVALID_ARGUMENT", f"{field} must not be negative", field=field)
     return opening
-
-
-async def _read(requests: AsyncIterator[pb.AttachRequest], attachment: Attachment) -> None:
-    async for request in requests:
-        events = request.batch.events
-        if not 0 < len(events) <= _BATCH_MOST:
-            raise invalid_event(f"a batch has 1..{_BATCH_MOST} events", "batch.events")
-        await attachment.offer(list(map(translate.agent_event, events)))
-    await attachment.settled()
 
 
 def _answer(attachment: Attachment, acked: int) -> pb.AttachResponse:

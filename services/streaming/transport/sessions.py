@@ -7,30 +7,43 @@ from typing import Any
 
 import grpc
 
-from services.kernel.idempotency import body_digest
+from services.kernel.clock import Clock
 from services.kernel.paging import PageTokens, page_size
+from services.kernel.principal import Authenticator
+from services.streaming.application.gating import Gating
+from services.streaming.application.records import Records
+from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
+from services.streaming.application.turning import Turning
 from services.streaming.transport import names, translate
 from services.streaming.transport.access import AUTHORS, READERS, caller
+from services.streaming.transport.gates import GateMethods
+from services.streaming.transport.turning import TurnMethods, digest_of
 from treadle.streaming.v1 import session_service_pb2 as pb
-from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceServicer
 
 _PAGE, _PAGE_MOST = 50, 200
 _Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class SessionServicer(SessionServiceServicer):
+class SessionServicer(TurnMethods, GateMethods):
     """Thin: translate, call, translate."""
 
-    def __init__(self, sessions: Sessions, tokens: PageTokens) -> None:
-        self._sessions = sessions
-        self._tokens = tokens
+    def __init__(
+        self,
+        sessions: Sessions,
+        turning: Turning,
+        resuming: Resuming,
+        gating: Gating,
+        records: Records,
+        tokens: PageTokens,
+        authenticator: Authenticator,
+        clock: Clock,
+    ) -> None:
+        TurnMethods.__init__(self, sessions, turning, resuming, authenticator, clock)
+        GateMethods.__init__(self, sessions, gating, records, tokens)
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.Session:
         """Opens a session."""
-        body = pb.CreateSessionRequest()
-        body.CopyFrom(request)
-        body.request_id = ""
         session = await self._sessions.create(
             caller(AUTHORS),
             adapter=request.adapter,
@@ -39,7 +52,7 @@ class SessionServicer(SessionServiceServicer):
             thinking=request.thinking,
             title=request.title,
             request_id=request.request_id,
-            digest=body_digest(body.SerializeToString(deterministic=True)),
+            digest=digest_of(request),
         )
         return translate.session(session)
 

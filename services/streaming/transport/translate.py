@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import orjson
+
 from services.kernel.frames import Frame
 from services.streaming.application.attachment import Numbered
+from services.streaming.application.records import Entry, Message
 from services.streaming.domain import agent_events
 from services.streaming.domain.agent_events import AgentEvent
 from services.streaming.domain.errors import invalid_event
-from services.streaming.domain.session import Session, TurnState
+from services.streaming.domain.gates import Gate, GateState
+from services.streaming.domain.session import Agent, Session, TurnState
+from services.streaming.transport import agent_messages
 from treadle.streaming.v1 import feed_service_pb2, runner_service_pb2, session_service_pb2
 
 _STATES = {
@@ -15,6 +20,17 @@ _STATES = {
     TurnState.RUNNING: session_service_pb2.Session.STATE_RUNNING,
     TurnState.WAITING: session_service_pb2.Session.STATE_WAITING,
     TurnState.FAILED: session_service_pb2.Session.STATE_FAILED,
+}
+_AGENTS = {
+    Agent.NONE: session_service_pb2.Session.AGENT_NONE,
+    Agent.STARTING: session_service_pb2.Session.AGENT_STARTING,
+    Agent.LIVE: session_service_pb2.Session.AGENT_LIVE,
+}
+GATE_STATES = {
+    GateState.OPEN: session_service_pb2.SessionGate.STATE_OPEN,
+    GateState.ANSWERED: session_service_pb2.SessionGate.STATE_ANSWERED,
+    GateState.CANCELLED: session_service_pb2.SessionGate.STATE_CANCELLED,
+    GateState.EXPIRED: session_service_pb2.SessionGate.STATE_EXPIRED,
 }
 
 
@@ -31,9 +47,51 @@ def session(one: Session) -> session_service_pb2.Session:
         model=one.model,
         thinking=one.thinking,
         generation=one.generation,
+        agent=_AGENTS[one.agent],
+        turn_id=one.turn_id,
+        outcome=one.outcome,
+        code=one.code,
     )
     message.create_time.FromDatetime(one.created_at)
     message.update_time.FromDatetime(one.updated_at)
+    return message
+
+
+def gate(one: Gate, session_id: str) -> session_service_pb2.SessionGate:
+    """A gate as its resource."""
+    message = session_service_pb2.SessionGate(
+        name=f"sessions/{session_id}/gates/{one.id}",
+        id=one.id,
+        turn_id=one.turn_id,
+        kind=one.kind,
+        state=GATE_STATES[one.state],
+        proposal_json=orjson.dumps(one.proposal),
+        answer_json=b"" if one.answer is None else orjson.dumps(one.answer),
+        closed_by=one.closed_by,
+    )
+    message.create_time.FromDatetime(one.created_at)
+    if one.closed_at is not None:
+        message.close_time.FromDatetime(one.closed_at)
+    if one.expires_at is not None:
+        message.expire_time.FromDatetime(one.expires_at)
+    return message
+
+
+def entry(one: Entry) -> session_service_pb2.LedgerEntry:
+    """An entry of the ledger."""
+    message = session_service_pb2.LedgerEntry(
+        sequence=one.sequence, gate_id=one.gate_id, joins_json=orjson.dumps(one.joins), by=one.accepted_by
+    )
+    message.create_time.FromDatetime(one.created_at)
+    return message
+
+
+def said(one: Message) -> session_service_pb2.Message:
+    """A message."""
+    message = session_service_pb2.Message(
+        sequence=one.sequence, turn_id=one.turn_id, role=one.role, text=one.text, partial=one.partial
+    )
+    message.create_time.FromDatetime(one.created_at)
     return message
 
 
@@ -50,7 +108,15 @@ def agent_event(message: runner_service_pb2.RunnerEvent) -> Numbered:
     """A runner's event through the allow-list. Invalid for what an agent may not say."""
     if message.sequence < 1:
         raise invalid_event("sequence must be 1 or more", "sequence")
-    return Numbered(message.sequence, _event(message))
+    match message.WhichOneof("said"):
+        case "gate_opened":
+            return Numbered(message.sequence, agent_messages.asked(message.gate_opened))
+        case "gate_gone":
+            return Numbered(message.sequence, agent_messages.gone(message.gate_gone))
+        case "turn_settled":
+            return Numbered(message.sequence, agent_messages.turn_end(message.turn_settled))
+        case _:
+            return Numbered(message.sequence, _event(message))
 
 
 def _event(message: runner_service_pb2.RunnerEvent) -> AgentEvent | None:

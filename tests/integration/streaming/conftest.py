@@ -61,13 +61,36 @@ def start_replica(database_url: str, nats_url: str, stack: AsyncExitStack) -> St
             nats_url=nats_url,
             drain_seconds=5,
         )
-        life = await stack.enter_async_context(Lifecycle("streaming", settings.drain_seconds))
-        bound = await build(settings, life)
-        channel = grpc.aio.insecure_channel(bound.address)
-        stack.push_async_callback(channel.close)
-        return Streaming(channel, life)
+        return await _replica(settings, stack)
 
     return start
+
+
+@pytest.fixture
+def start_impatient(database_url: str, nats_url: str, stack: AsyncExitStack) -> StartReplica:
+    """As start_replica; a silent runner is lost after one second, a session that nobody claims has failed after two."""
+
+    async def start() -> Streaming:
+        settings = load(
+            StreamingSettings,
+            listen="127.0.0.1:0",
+            streaming_database_url=database_url,
+            nats_url=nats_url,
+            drain_seconds=5,
+            session_lease_seconds=1,
+            unclaimed_seconds=2,
+        )
+        return await _replica(settings, stack)
+
+    return start
+
+
+async def _replica(settings: StreamingSettings, stack: AsyncExitStack) -> Streaming:
+    life = await stack.enter_async_context(Lifecycle("streaming", settings.drain_seconds))
+    bound = await build(settings, life)
+    channel = grpc.aio.insecure_channel(bound.address)
+    stack.push_async_callback(channel.close)
+    return Streaming(channel, life)
 
 
 @pytest.fixture

@@ -151,6 +151,7 @@ async def test_pub06_readers_live_through_kills_of_nats(
 ) -> None:
     told: list[str] = []
     async with streaming.of_tenant() as reader:
+        await reader.level()
         for _ in range(3):
             told += await tell(database, bus, *(payload(new_id("thr"), 1) for _ in range(20)))
             await nats_server.kill()

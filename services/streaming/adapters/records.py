@@ -1,0 +1,42 @@
+"""Gates, the ledger and messages, read from Postgres."""
+
+from __future__ import annotations
+
+from services.kernel.postgres import Database
+from services.streaming.adapters import gate_rows
+from services.streaming.application.ports import SessionKey
+from services.streaming.application.records import Entry, Message
+from services.streaming.domain.gates import Gate, GateState
+
+
+class PostgresRecords:
+    """Fills `Records`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def gates(self, key: SessionKey, state: GateState | None, before: str, size: int) -> tuple[list[Gate], bool]:
+        """Newest first."""
+        async with self._database.connection() as tx:
+            return await gate_rows.page_of_gates(tx, _of(key), state, before, size)
+
+    async def gate(self, key: SessionKey, gate_id: str) -> Gate | None:
+        """By id."""
+        async with self._database.connection() as tx:
+            return await gate_rows.gate(tx, _of(key), gate_id)
+
+    async def ledger(self, key: SessionKey, after: int, size: int) -> tuple[list[Entry], Entry | None, bool]:
+        """One snapshot."""
+        async with self._database.transaction(read_snapshot=True) as tx:
+            rows, newest, more = await gate_rows.entries(tx, _of(key), after, size)
+        return [Entry(*row) for row in rows], None if newest is None else Entry(*newest), more
+
+    async def messages(self, key: SessionKey, after: int, size: int) -> tuple[list[Message], bool]:
+        """Oldest first."""
+        async with self._database.connection() as tx:
+            rows, more = await gate_rows.page_of_messages(tx, _of(key), after, size)
+        return [Message(*row) for row in rows], more
+
+
+def _of(key: SessionKey) -> dict[str, str]:
+    return {"of_tenant": key.tenant, "of_id": key.session}

@@ -1,0 +1,103 @@
+"""The tables of turns and what hangs on them, as the statements beside them see them. The DDL is in `migrations`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, LargeBinary, MetaData, Table, Text
+from sqlalchemy.dialects.postgresql import JSONB
+
+_METADATA: Final = MetaData()
+
+
+def _of_session(name: str, *columns: Column[object]) -> Table:
+    return Table(name, _METADATA, Column("tenant", Text), Column("session_id", Text), *columns)
+
+
+def _time(name: str) -> Column[object]:
+    return Column(name, DateTime(timezone=True))
+
+
+TURNS: Final = _of_session(
+    "turns",
+    Column("id", Text),
+    Column("state", Text),
+    Column("text", Text),
+    Column("asked_by", Text),
+    Column("abort_requested", Boolean),
+    Column("outcome", Text),
+    Column("code", Text),
+    Column("usage", JSONB),
+    Column("agent_state", Text),
+    Column("after_seq", BigInteger),
+    _time("created_at"),
+    _time("ended_at"),
+)
+GATES: Final = _of_session(
+    "gates",
+    Column("id", Text),
+    Column("turn_id", Text),
+    Column("request_id", Text),
+    Column("kind", Text),
+    Column("proposal", JSONB),
+    Column("state", Text),
+    Column("answer", JSONB),
+    Column("closed_by", Text),
+    _time("created_at"),
+    _time("closed_at"),
+    _time("expires_at"),
+)
+LEDGER: Final = _of_session(
+    "ledger",
+    Column("sequence", BigInteger),
+    Column("gate_id", Text),
+    Column("joins", JSONB),
+    Column("accepted_by", Text),
+    _time("created_at"),
+)
+MESSAGES: Final = _of_session(
+    "messages",
+    Column("sequence", BigInteger),
+    Column("turn_id", Text),
+    Column("role", Text),
+    Column("text", Text),
+    Column("partial", Boolean),
+    _time("created_at"),
+)
+COMMANDS: Final = _of_session(
+    "session_commands",
+    Column("sequence", BigInteger),
+    Column("turn_id", Text),
+    Column("kind", Text),
+    Column("payload", JSONB),
+    Column("state", Text),
+    _time("created_at"),
+)
+AGENT_STATES: Final = _of_session(
+    "agent_states",
+    Column("digest", Text),
+    Column("data", LargeBinary),
+    _time("created_at"),
+)
+RUNNERS: Final = Table(
+    "runners",
+    _METADATA,
+    Column("runner_id", Text),
+    Column("adapter", Text),
+    Column("providers", JSONB),
+    Column("models", JSONB),
+    _time("seen_until"),
+)
+JOBS: Final = Table(
+    "jobs",
+    _METADATA,
+    Column("tenant", Text),
+    Column("id", Text),
+    Column("subject", Text),
+    Column("kind", Text),
+    Column("state", Text),
+    Column("runner_id", Text),
+    _time("run_at"),
+    _time("lease_until"),
+)
+"""The kernel's; its commands are `kernel/jobs.py`, here it is only looked at."""

@@ -1,0 +1,304 @@
+"""Work on a session in one Postgres transaction; afterwards, whoever waits for what it wrote is woken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Float, bindparam, case, func, insert, select, true, update
+
+from services.kernel import idempotency, jobs
+from services.kernel.postgres import Database, Tx, compiled
+from services.kernel.principal import Principal
+from services.streaming.adapters import gate_rows
+from services.streaming.adapters.postgres import SHOWN, fact, say, session_of
+from services.streaming.adapters.tables import SESSIONS
+from services.streaming.adapters.turn_tables import COMMANDS, JOBS, RUNNERS, TURNS
+from services.streaming.adapters.wake import Wake
+from services.streaming.application.ports import SessionKey
+from services.streaming.application.work import Settlement, Turn
+from services.streaming.domain.errors import session_not_found
+from services.streaming.domain.gates import Gate, GateState
+from services.streaming.domain.log import GENERATION
+from services.streaming.domain.offers import Offer
+from services.streaming.domain.session import Session
+
+_s, _t, _c, _j, _r = SESSIONS.c, TURNS.c, COMMANDS.c, JOBS.c, RUNNERS.c
+_MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
+_TURN = (_t.tenant == bindparam("of_tenant")) & (_t.session_id == bindparam("of_id")) & (_t.id == bindparam("of_turn"))
+_WAITING = (_c.tenant == bindparam("of_tenant")) & (_c.session_id == bindparam("of_id")) & (_c.state == "waiting")
+_CHANGED = ("state", "agent", "started", "job_id", "turn_id", "outcome", "code", "agent_state")
+
+_LOCK = compiled(select(*SHOWN).where(_MINE, _s.deleted_at.is_(None)).with_for_update())
+_SAVE = compiled(
+    update(SESSIONS)
+    .where(_MINE)
+    .values({**{name: bindparam(name) for name in _CHANGED}, "version": _s.version + 1, "updated_at": bindparam("at")})
+)
+_RESUMED_AT = compiled(select(_s.resumed_at).where(_MINE))
+_NOTE_RESUME = compiled(update(SESSIONS).where(_MINE).values(resumed_at=bindparam("at")))
+_TOMBSTONE = compiled(update(SESSIONS).where(_MINE).values(deleted_at=bindparam("at")))
+_BEGIN_TURN = compiled(
+    insert(TURNS).from_select(
+        ["tenant", "session_id", "id", "state", "text", "asked_by", "after_seq", "created_at"],
+        select(
+            _s.tenant,
+            _s.id,
+            bindparam("of_turn", type_=_t.id.type),
+            bindparam("state", type_=_t.state.type),
+            bindparam("said", type_=_t.text.type),
+            bindparam("by", type_=_t.asked_by.type),
+            _s.tail_seq,
+            bindparam("at", type_=_t.created_at.type),
+        ).where(_MINE),
+    )
+)
+_THE_TURN = compiled(select(_t.id, _t.text, _t.abort_requested, _t.after_seq).where(_TURN))
+_MOVE_TURN = compiled(update(TURNS).where(_TURN).values(state=bindparam("to_state")))
+_ABORT_TURN = compiled(update(TURNS).where(_TURN).values(abort_requested=true()))
+_END_TURN = compiled(
+    update(TURNS)
+    .where(_TURN)
+    .values(
+        state=bindparam("to_state"),
+        outcome=bindparam("how"),
+        code=bindparam("why"),
+        usage=bindparam("cost", type_=_t.usage.type),
+        ended_at=bindparam("at"),
+    )
+)
+_NEXT_COMMAND = compiled(update(SESSIONS).where(_MINE).values(command_seq=_s.command_seq + 1).returning(_s.command_seq))
+_COMMAND = compiled(
+    insert(COMMANDS).values(
+        {
+            "tenant": bindparam("of_tenant"),
+            "session_id": bindparam("of_id"),
+            **{name: bindparam(name) for name in ("sequence", "turn_id", "kind", "payload", "created_at")},
+        }
+    )
+)
+_DROP = compiled(update(COMMANDS).where(_WAITING).values(state="dropped"))
+_DROP_BUT_ANSWERS = compiled(update(COMMANDS).where(_WAITING, _c.kind != "gate_answer").values(state="dropped"))
+_clock = func.clock_timestamp()
+_OVER = compiled(
+    select(
+        case(
+            (_j.state == "leased", case((_j.lease_until <= _clock, "lost"), else_="")),
+            (
+                _j.state == "queued",
+                case(
+                    (func.extract("epoch", _clock - _j.run_at) >= bindparam("seconds", type_=Float), "unclaimed"),
+                    else_="",
+                ),
+            ),
+            else_="lost",
+        )
+    ).where(_j.id == bindparam("of_job"))
+)
+_OFFERS = compiled(
+    select(_r.adapter, _r.providers, _r.models).where(
+        (_r.seen_until > _clock)
+        | select(_j.id).where(_j.state == "leased", _j.lease_until > _clock, _j.runner_id == _r.runner_id).exists()
+    )
+)
+
+
+class PostgresWork:
+    """Fills `Work`; `touched` are the sessions that something was said about, `jobs` whether one was queued."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._key: idempotency.Key | None = None
+        self.touched: dict[SessionKey, None] = {}
+        self.jobs = False
+
+    async def remember(self, caller: Principal, method: str, request_id: str, digest: bytes) -> bytes | None:
+        """The key is inserted first."""
+        self._key = idempotency.key_for(caller, method, request_id)
+        return await idempotency.remember(self._tx, self._key, digest)
+
+    async def store(self, answer: bytes) -> None:
+        """For repeats."""
+        await idempotency.store(self._tx, self._key, answer)
+
+    async def lock(self, key: SessionKey) -> Session:
+        """FOR UPDATE: commands of one session stand in a line, in whatever process."""
+        row = await self._tx.fetchrow(_LOCK, of_tenant=key.tenant, of_id=key.session)
+        if row is None:
+            raise session_not_found(key.session)
+        return session_of(row)
+
+    async def save(self, session: Session, now: datetime) -> None:
+        """The columns that commands change."""
+        await self._tx.execute(_SAVE, **_of(session), at=now, **{name: getattr(session, name) for name in _CHANGED})
+        self._touch(session)
+
+    async def resumed_at(self, key: SessionKey) -> datetime | None:
+        """The newest cold resume."""
+        at: datetime | None = await self._tx.fetchval(_RESUMED_AT, of_tenant=key.tenant, of_id=key.session)
+        return at
+
+    async def note_resume(self, key: SessionKey, at: datetime) -> None:
+        """Was now."""
+        await self._tx.execute(_NOTE_RESUME, of_tenant=key.tenant, of_id=key.session, at=at)
+
+    async def tombstone(self, key: SessionKey, at: datetime) -> None:
+        """Gone for every reader from the commit on."""
+        await self._tx.execute(_TOMBSTONE, of_tenant=key.tenant, of_id=key.session, at=at)
+
+    async def begin_turn(self, session: Session, text: str, by: str, now: datetime) -> None:
+        """The partial unique index admits one under way."""
+        of = _of_turn(session)
+        await self._tx.execute(_BEGIN_TURN, **of, state=session.state, said=text, by=by, at=now)
+
+    async def turn(self, session: Session) -> Turn:
+        """The newest."""
+        row = await self._tx.fetchrow(_THE_TURN, **_of_turn(session))
+        assert row is not None, "a session's turn has a row"
+        return Turn(**dict(row))
+
+    async def move_turn(self, session: Session) -> None:
+        """As the session."""
+        await self._tx.execute(_MOVE_TURN, **_of_turn(session), to_state=session.state)
+
+    async def request_abort(self, session: Session) -> None:
+        """Remembered, should the agent go before it answers."""
+        await self._tx.execute(_ABORT_TURN, **_of_turn(session))
+
+    async def end_turn(self, session: Session, ended: Settlement, now: datetime) -> None:
+        """Its row and its messages."""
+        of, turn = _of(session), await self.turn(session)
+        await self._tx.execute(
+            _END_TURN,
+            **_of_turn(session),
+            to_state=session.state,
+            how=ended.outcome,
+            why=ended.code,
+            cost=ended.usage,
+            at=now,
+        )
+        await gate_rows.speak(self._tx, of, turn.id, "user", turn.text, False, now)
+        if ended.text or ended.outcome == "ok":
+            await gate_rows.speak(self._tx, of, turn.id, "assistant", ended.text, ended.outcome != "ok", now)
+
+    async def open_gates(self, session: Session) -> list[Gate]:
+        """Oldest first."""
+        return await gate_rows.open_gates(self._tx, _of(session))
+
+    async def gate(self, session: Session, gate_id: str) -> Gate | None:
+        """By id."""
+        return await gate_rows.gate(self._tx, _of(session), gate_id)
+
+    async def gate_asked(self, session: Session, request_id: str) -> Gate | None:
+        """By the agent's id."""
+        return await gate_rows.gate_asked(self._tx, _of(session), request_id)
+
+    async def add_gate(self, session: Session, gate: Gate) -> None:
+        """A new one."""
+        await gate_rows.add_gate(self._tx, _of(session), gate)
+
+    async def close_gate(
+        self, session: Session, gate_id: str, state: GateState, answer: dict[str, Any] | None, by: str, now: datetime
+    ) -> bool:
+        """Compare and set."""
+        return await gate_rows.close_gate(self._tx, _of(session), gate_id, state, answer, by, now)
+
+    async def accept_joins(self, session: Session, gate: Gate, by: str, now: datetime) -> int:
+        """Inside the session's lock."""
+        return await gate_rows.accept_joins(self._tx, _of(session), gate.id, gate.proposal["joins"], by, now)
+
+    async def command(self, session: Session, kind: str, payload: dict[str, Any], now: datetime) -> None:
+        """The session's next sequence."""
+        of = _of(session)
+        sequence = await self._tx.fetchval(_NEXT_COMMAND, **of)
+        await self._tx.execute(
+            _COMMAND, **of, sequence=sequence, turn_id=session.turn_id, kind=kind, payload=payload, created_at=now
+        )
+        self._touch(session)
+
+    async def drop_commands(self, session: Session, *, but_answers: bool = False) -> None:
+        """Those that wait."""
+        await self._tx.execute(_DROP_BUT_ANSWERS if but_answers else _DROP, **_of(session))
+
+    async def say(self, session: Session, name: str, body: dict[str, Any]) -> None:
+        """Into the session's outbox."""
+        await say(self._tx, SessionKey(session.tenant, session.id), name, body)
+        self._touch(session)
+
+    async def begin_generation(self, session: Session) -> None:
+        """A row of the outbox like any other, so that it keeps its place among them."""
+        await self.say(session, GENERATION, {})
+
+    async def fact(self, session: Session, kind: str, actor: str, now: datetime, before: str = "") -> None:
+        """Thin: ids, states, who and when."""
+        await fact(self._tx, session, kind, actor, now, before)
+        self._touch(session)
+
+    async def enqueue_job(self, session: Session) -> None:
+        """Its kind names the adapter, so that a runner claims only what it can run."""
+        await jobs.enqueue(
+            self._tx,
+            tenant=session.tenant,
+            id=session.job_id,
+            kind=job_kind(session.adapter),
+            subject=session.id,
+            payload={},
+        )
+        self.jobs = True
+
+    async def cancel_job(self, session: Session, reason: str) -> None:
+        """At once."""
+        await jobs.cancel(self._tx, session.tenant, session.id, reason)
+        self._touch(session)
+
+    async def end_job(self, job_id: str, state: str, reason: str) -> None:
+        """It is live."""
+        await jobs.end(self._tx, job_id, state, reason)
+
+    async def hold_job(self, job_id: str, fence: int) -> None:
+        """Locked until the end."""
+        await jobs.hold(self._tx, job_id, fence)
+
+    async def job_over(self, job_id: str, unclaimed_seconds: float) -> str:
+        """By the database's clock."""
+        over: str | None = await self._tx.fetchval(_OVER, of_job=job_id, seconds=unclaimed_seconds)
+        return "lost" if over is None else over
+
+    async def offers(self) -> list[Offer]:
+        """Of runners that asked lately or hold a live lease."""
+        rows = await self._tx.fetch(_OFFERS)
+        return [Offer(row["adapter"], tuple(row["providers"]), tuple(row["models"])) for row in rows]
+
+    def _touch(self, session: Session) -> None:
+        self.touched[SessionKey(session.tenant, session.id)] = None
+
+
+class PostgresWorkshop:
+    """Fills `Workshop`."""
+
+    def __init__(self, database: Database, wake: Wake) -> None:
+        self._database = database
+        self._wake = wake
+
+    @asynccontextmanager
+    async def work(self) -> AsyncIterator[PostgresWork]:
+        """One transaction, then the pings."""
+        async with self._database.transaction() as tx:
+            work = PostgresWork(tx)
+            yield work
+        await self._wake.committed(list(work.touched), jobs=work.jobs)
+
+
+def job_kind(adapter: str) -> str:
+    """The kind of a session's job."""
+    return f"session.{adapter}"
+
+
+def _of(session: Session) -> dict[str, str]:
+    return {"of_tenant": session.tenant, "of_id": session.id}
+
+
+def _of_turn(session: Session) -> dict[str, str]:
+    return {**_of(session), "of_turn": session.turn_id}
