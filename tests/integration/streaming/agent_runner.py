@@ -12,6 +12,7 @@ import grpc
 import orjson
 from google.protobuf.duration_pb2 import Duration
 
+from services.kernel.grpc_errors import refusal_from
 from tests.integration.streaming.client import Streaming
 from treadle.streaming.v1 import job_service_pb2 as jobs
 from treadle.streaming.v1 import runner_service_pb2 as runners
@@ -45,6 +46,12 @@ class Held:
         """What the job says."""
         answer: dict[str, Any] = orjson.loads(self.job.payload_json)
         return answer
+
+    @property
+    def refusal(self) -> str:
+        """The reason that ended the attachment; empty where it ended well."""
+        refusal = None if self.error is None else refusal_from(self.error)
+        return "" if refusal is None else refusal.reason
 
     async def attach(self, streaming: Streaming | None = None) -> Held:
         """Attaches (again), by this replica or another; the agent goes on where it was."""
