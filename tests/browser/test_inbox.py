@@ -126,6 +126,7 @@ async def test_another_action_is_picked_or_none(console: Console, matters: Matte
     await console.press("Control+Enter")
     panel = console.thread(thread_id).locator("[data-panel]")
     await expect(panel.get_by_text("task_create")).to_be_visible()
+    await expect(panel.get_by_role("button", name="Approve")).to_be_enabled()
     await console.press("p")
     await console.page.get_by_role("button", name="Clear proposal").click()
     await expect(panel.get_by_text("No action is proposed.")).to_be_visible()
