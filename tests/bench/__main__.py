@@ -9,8 +9,11 @@ import os
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
+from typing import Final
 
 import uvloop
 from rich.console import Console
@@ -21,6 +24,8 @@ from tests.bench.figures import Figure
 from tests.bench.rows import ROWS, load
 from tests.bench.sse_readers import raise_open_files
 from tests.bench.workbench import Workbench
+
+_QUIET_PERCENT: Final = 15.0
 
 
 def main() -> int:
@@ -38,20 +43,40 @@ def main() -> int:
         "quick": options.quick,
         "machine": machine.facts(),
     }
-    figures, failures = _run(options, console)
+    run = _run(options, console)
     path = options.out / report.file_name(begun)
     ended = datetime.now(UTC).isoformat(timespec="seconds")
-    report.write(path, figures, {**about, "ended": ended, "failures": failures})
-    report.show(figures, console)
+    report.write(path, run.figures, {**about, "ended": ended, "others_percent": run.others, "failures": run.failures})
+    report.show(run.figures, console)
     console.print(f"{options.rounds} rounds, medians; every sample is in {path}")
-    for row, text in failures.items():
+    if run.disturbed:
+        console.print(
+            f"[yellow]Others used {run.disturbed:.0f} % of the processors between rounds[/] (median): times and rates "
+            "are worse than this machine can, ratios less so."
+        )
+    for row, text in run.failures.items():
         console.print(f"[red]{row} could not be measured[/]: {text}")
-    return 1 if failures else 0
+    return 1 if run.failures else 0
 
 
-def _run(options: argparse.Namespace, console: Console) -> tuple[list[Figure], dict[str, str]]:
-    figures: list[Figure] = []
-    failures: dict[str, str] = {}
+@dataclass(slots=True)
+class _Run:
+    """`others`: per row, what else the machine was doing before each round, in per cent of its processors."""
+
+    figures: list[Figure] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    others: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def disturbed(self) -> float:
+        """The median of `others` where it is worth a word, else 0."""
+        seen = [percent for row in self.others.values() for percent in row]
+        middle = median(seen) if seen else 0.0
+        return middle if middle > _QUIET_PERCENT else 0.0
+
+
+def _run(options: argparse.Namespace, console: Console) -> _Run:
+    run = _Run()
     folder = Path(tempfile.mkdtemp(prefix="treadle-bench-"))
     folder.chmod(0o755)  # engines that run as another user must get through
     try:
@@ -62,13 +87,14 @@ def _run(options: argparse.Namespace, console: Console) -> tuple[list[Figure], d
             try:
                 row = load(name)
                 console.print(f"[bold]{name}[/] {row.about}")
-                figures += uvloop.run(row.measure(bench))
+                run.figures += uvloop.run(row.measure(bench))
             except Exception as fault:
-                failures[name] = f"{type(fault).__name__}: {fault}"
+                run.failures[name] = f"{type(fault).__name__}: {fault}"
                 console.print_exception(max_frames=8)
+            run.others[name] = bench.others
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return figures, failures
+    return run
 
 
 def _arguments() -> argparse.Namespace:

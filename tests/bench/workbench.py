@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
+
+_LOOK_SECONDS = 0.5
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -20,6 +24,8 @@ class Workbench:
     folder: Path
     say: Callable[[str], None]
     profile: Path | None = None
+    others: list[float] = field(default_factory=list)
+    """Per cent of the processors that others used when a round was about to begin, one number a round."""
 
     def load(self, full: int, quick: int) -> int:
         """How much to do: the real load, or that of a quick run, whose figures mean little."""
@@ -38,6 +44,7 @@ class Workbench:
         values: list[A] = []
         raws: list[B] = []
         for number in range(self.rounds):
+            self.others.append(await _busy_percent())
             if number % 2:
                 raws.append(await raw(number))
                 values.append(await measured(number))
@@ -46,3 +53,10 @@ class Workbench:
                 raws.append(await raw(number))
             self.say(f"{row}: round {number + 1} of {self.rounds}")
         return values, raws
+
+
+async def _busy_percent() -> float:
+    """How busy the processors are while nothing is measured."""
+    psutil.cpu_percent()
+    await asyncio.sleep(_LOOK_SECONDS)
+    return psutil.cpu_percent()
