@@ -14,10 +14,10 @@ from sqlalchemy import (
     any_,
     bindparam,
     case,
+    cast,
     column,
     exists,
     func,
-    or_,
     select,
     text,
     update,
@@ -38,10 +38,11 @@ _OF_TENANT = _t.tenant == bindparam("of_tenant")
 _THIS = and_(_OF_TENANT, _t.id == bindparam("of_id"))
 
 LOCK_ROOT = compiled(select(_t.doc).where(_THIS, _t.parent_id.is_(None)).with_for_update(key_share=True))
+_line = select(func.array_append(_t.path, _t.id)).where(_THIS).scalar_subquery()
+# The line is read first, by key, and each of its rows by key then: a join would look at every thread.
 LINEAGE = compiled(
     select(_a.c.id, _a.c.open_children, _a.c.ends_early)
-    .select_from(THREADS.join(_a, and_(_a.c.tenant == _t.tenant, or_(_a.c.id == _t.id, _a.c.id == any_(_t.path)))))
-    .where(_THIS)
+    .where(_a.c.tenant == bindparam("of_tenant"), _a.c.id == any_(cast(_line, ARRAY(Text))))
     .order_by(func.cardinality(_a.c.path))
 )
 _CHAIN = select(_t.doc).where(_OF_TENANT, _t.id == _IDS).order_by(func.cardinality(_t.path))

@@ -469,3 +469,14 @@ async def test_a_policy_met_deep_below_closes_through_the_middle(threads: Client
 async def test_an_unknown_parent_is_not_found(threads: Client) -> None:
     with pytest.raises(NotFound):
         await family(threads, child("x"), parent_id="thr_" + "0" * 32)
+
+
+async def test_a_policy_that_ended_children_meet_already_is_refused(threads: Client) -> None:
+    umbrella = await family(threads, child("one"), child("two"))
+    one, _ = await children_of(threads, umbrella.name)
+    await finish(threads, one)
+    with pytest.raises(NotAllowed) as refused:
+        await decompose(threads, umbrella.name, "three", cascade_policy=ANY_DONE)
+    assert refused.value.reason == "POLICY_MET"
+    await decompose(threads, umbrella.name, "three", cascade_policy=quorum(3))
+    assert (await threads.get(umbrella.name)).cascade_policy.n == 3
