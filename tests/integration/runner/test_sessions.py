@@ -1,0 +1,272 @@
+"""Sessions held over real gRPC: commands in order, events once, breaks, leases, the drain (design/streaming.md S.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+
+from services.kernel.lifecycle import Lifecycle
+from services.kernel.settings import load
+from services.runner.main import build
+from services.runner.settings import RunnerSettings
+from tests.fakes.streaming_service import FakeSession, FakeStreaming, StreamingServer
+from treadle.streaming.v1 import runner_service_pb2 as pb
+
+LEASE = 3.0
+FAKE_PI = Path(__file__).parents[2] / "fakes" / "pi_child.py"
+
+
+@pytest.fixture
+async def service() -> FakeStreaming:
+    return FakeStreaming(LEASE)
+
+
+@pytest.fixture
+async def server(service: FakeStreaming) -> AsyncIterator[StreamingServer]:
+    server = StreamingServer(service)
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+def settings(server: StreamingServer, tmp_path: Path) -> RunnerSettings:
+    return load(
+        RunnerSettings,
+        threads_target="127.0.0.1:1",
+        streaming_target=server.address,
+        home=tmp_path,
+        runner_wait_seconds=5,
+        heartbeat_seconds=LEASE / 6,
+        lease_seconds=LEASE,
+        drain_seconds=4,
+        scripted_pace_ms=0,
+        pi_command=f"{sys.executable} {FAKE_PI}",
+    )
+
+
+@asynccontextmanager
+async def runner_of(settings: RunnerSettings) -> AsyncIterator[Lifecycle]:
+    async with Lifecycle("runner", settings.drain_seconds) as life:
+        await build(settings, life)
+        yield life
+
+
+@pytest.fixture
+async def runner(settings: RunnerSettings) -> AsyncIterator[Lifecycle]:
+    async with runner_of(settings) as life:
+        yield life
+
+
+async def settled(service: FakeStreaming, session: FakeSession, number: int = 1) -> pb.TurnSettled:
+    await service.until(lambda: len(session.settled) >= number)
+    return session.settled[number - 1]
+
+
+async def test_a_turn_goes_up_and_its_state_is_kept(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("Good morning")
+    end = await settled(service, session)
+    assert (end.turn_id, end.outcome, end.final_text) == ("trn_1", "ok", "You said: Good morning")
+    assert session.text == "You said: Good morning"
+    await service.until(lambda: session.uploads and session.taken == 1)
+    turn, digest = session.uploads[0]
+    assert (turn, orjson.loads(service.states[digest])) == ("trn_1", {"prompts": ["Good morning"]})
+    assert ("ready", "") in session.adapter
+    assert [event.sequence for event in session.stored] == list(range(1, len(session.stored) + 1))
+
+
+async def test_it_says_what_it_offers_also_when_it_asks_for_nothing(service: FakeStreaming, runner: Lifecycle) -> None:
+    await service.until(lambda: [c for c in service.claims if c.max_jobs == 0] and len(service.claims) > 1)
+    assert {tuple(offer.adapter for offer in claim.adapters) for claim in service.claims} == {("scripted", "pi")}
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+async def test_a_way_that_breaks_all_the_time_loses_and_doubles_nothing(
+    service: FakeStreaming, runner: Lifecycle, after: int
+) -> None:
+    session = service.open()
+    service.break_after = after
+    service.repeat_commands = True
+    session.prompt("[[pace 1ms]] [[words 300]]", "trn_1")
+    await service.until(lambda: len(session.attaches) > 3)
+    service.break_after = None
+    end = await settled(service, session)
+    assert end.final_text == " ".join(f"word{number}" for number in range(1, 301))
+    assert session.text == end.final_text
+    assert len(session.settled) == 1
+    assert session.attaches[0].epoch == 0
+    assert all(opening.epoch > 0 for opening in session.attaches[1:])
+
+
+async def test_the_service_goes_and_comes_back_in_mid_turn(
+    service: FakeStreaming, server: StreamingServer, runner: Lifecycle
+) -> None:
+    service.lease = 20
+    session = service.open()
+    session.prompt("[[pace 2ms]] [[words 400]]")
+    await service.until(lambda: session.stored)
+    await server.stop()
+    await asyncio.sleep(0.15)
+    await server.start()
+    assert (await settled(service, session)).final_text == session.text
+    assert session.attaches[-1].command_sequence == 1
+
+
+async def test_a_gate_is_asked_and_answered(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("[[gate choice a|b]] [[gate confirm Sure?]]")
+    await service.until(lambda: session.gates)
+    assert orjson.loads(session.gates[0].proposal_json)["question"] == "Which one?"
+    session.answer(session.gates[0].request_id, {"value": "b"})
+    session.answer(session.gates[0].request_id, {"value": "a"})
+    await service.until(lambda: len(session.gates) == 2)
+    session.answer(session.gates[1].request_id, {"confirmed": False}, kind="dialog")
+    assert (await settled(service, session)).final_text == "The reviewer said: b.\n\nThe reviewer said: no."
+    await service.until(lambda: session.taken == 4)
+
+
+async def test_a_gate_that_is_refused_is_told_to_the_agent(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.refuse_gates = True
+    session.prompt("[[join]]")
+    assert (await settled(service, session)).final_text == "No answer: refused no."
+
+
+async def test_an_answer_for_an_agent_that_is_gone_is_the_next_input(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    body = {"value": "other", "text": "c is d"}
+    session.answer("an-older-agents-question", body, kind="join-review", turn="trn_9")
+    end = await settled(service, session)
+    assert end.turn_id == "trn_9"
+    assert "The reviewer did not accept the joins: c is d" in end.final_text
+
+
+async def test_steering_and_aborting(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("[[gate choice a|b]] [[slow 60s]]")
+    await service.until(lambda: session.gates)
+    session.command(steer=pb.SteerCommand(text="hurry"))
+    await service.until(lambda: "Steered: hurry" in session.text)
+    session.command("trn_0", abort=pb.AbortCommand())
+    session.command(abort=pb.AbortCommand())
+    assert (await settled(service, session)).outcome == "aborted"
+    gone = [event.gate_gone for event in session.stored if event.HasField("gate_gone")]
+    assert [(gate.request_id, gate.expired) for gate in gone] == [(session.gates[0].request_id, False)]
+
+
+async def test_two_agents_of_one_session_never_name_a_question_alike(service: FakeStreaming, runner: Lifecycle) -> None:
+    names = set()
+    for _ in range(2):
+        session = service.open()
+        session.prompt("[[gate choice a|b]]")
+        await service.until(lambda session=session: session.gates)  # type: ignore[misc]
+        names.add(session.gates[0].request_id)
+    assert len(names) == 2
+
+
+async def test_an_agent_that_ends_ends_its_job_after_all_is_said(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("last words [[exit]]")
+    await service.until(lambda: session.ends)
+    assert session.ends == ["completed"]
+    assert [(end.outcome, end.code, end.final_text) for end in session.settled] == [
+        ("failed", "child_exit", "last words")
+    ]
+
+
+async def test_a_state_goes_on(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open(state=orjson.dumps({"prompts": ["before"]}))
+    session.prompt("[[recall]]")
+    assert (await settled(service, session)).final_text == "I remember 1 turns, the last: before"
+
+
+@pytest.mark.parametrize(
+    "payload", [{"provider": "broken"}, {"thinking": "loud"}, {"state": b"not ours"}, {"adapter": "pi", "state": b"x"}]
+)
+async def test_an_agent_that_cannot_start_fails_the_job(
+    service: FakeStreaming, runner: Lifecycle, payload: dict[str, object]
+) -> None:
+    session = service.open(**payload)  # type: ignore[arg-type]
+    if payload.get("adapter") == "pi":
+        service.states[str(session.payload["agent_state"])] = b"damaged"
+    await service.until(lambda: session.ends)
+    assert session.ends == ["start_failed"]
+
+
+async def test_a_shutdown_stops_the_agent_and_ends_the_job(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("[[slow 60s]]")
+    await service.until(lambda: session.taken == 1)
+    session.command("", shutdown=pb.ShutdownCommand(reason="deleted"))
+    await service.until(lambda: session.ends)
+    assert session.ends == ["completed"]
+    assert session.settled == []
+
+
+async def test_a_lease_that_is_over_stops_the_agent_and_nothing_is_reported(
+    service: FakeStreaming, runner: Lifecycle
+) -> None:
+    session = service.open()
+    session.prompt("[[pace 10ms]] [[words 100000]]")
+    await service.until(lambda: session.stored)
+    session.fence += 1
+    await service.until(lambda: len(session.attaches) == 1 and session.state == "leased")
+    session.epoch += 1
+    session.news.set()
+    stored = -1
+    async with asyncio.timeout(20):
+        while stored != len(session.stored):
+            stored = len(session.stored)
+            await asyncio.sleep(0.19)
+    assert session.ends == []
+
+
+async def test_a_cancel_stops_the_agent(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    session.prompt("[[slow 60s]]")
+    await service.until(lambda: session.taken == 1)
+    session.cancel = True
+    await service.until(lambda: session.ends)
+    assert session.ends == ["child_exit"]
+
+
+async def test_a_drain_lets_a_turn_end_and_leaves_idle_sessions_at_once(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    idle, busy, stuck = service.open(), service.open(), service.open()
+    async with runner_of(settings):
+        idle.prompt("hello")
+        busy.prompt("[[slow 300ms]] done")
+        stuck.prompt("[[slow 60s]]")
+        await service.until(lambda: idle.uploads and busy.taken and stuck.taken)
+    assert (idle.ends, busy.ends, stuck.ends) == (["completed"], ["completed"], ["child_exit"])
+    assert busy.settled[0].final_text == "done"
+
+
+async def test_pi_behind_the_same_port(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open("pi")
+    session.prompt("hello")
+    assert (await settled(service, session)).final_text == "said hello"
+    session.prompt("exit 7", "trn_2")
+    end = await settled(service, session, 2)
+    assert (end.turn_id, end.outcome, end.code) == ("trn_2", "failed", "child_exit")
+    await service.until(lambda: session.ends)
+    assert session.ends == ["completed"]
+    assert ("exited", "") in session.adapter
+
+
+async def test_a_long_text_is_cut_where_the_service_takes_no_more_and_says_so(
+    service: FakeStreaming, runner: Lifecycle
+) -> None:
+    session = service.open("pi")
+    session.prompt("long 1200000")
+    end = await settled(service, session)
+    assert (end.outcome, len(end.final_text)) == ("truncated", 1024 * 1024)
+    assert len(session.text) == 1_200_000
