@@ -20,6 +20,7 @@ from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.domain_feed import DomainFeed
 from services.streaming.adapters.epochs import next_epoch
 from services.streaming.adapters.feed_source import FeedSource
+from services.streaming.adapters.gauges import count_jobs
 from services.streaming.adapters.postgres import PostgresSessions
 from services.streaming.adapters.records import PostgresRecords
 from services.streaming.adapters.session_log import JetStreamSessionLog
@@ -99,6 +100,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
             await agents.sweep(bell)
 
     life.spawn("sweep_agents", sweep_agents)
+    life.spawn("gauges", lambda: count_jobs(database))
     life.spawn("purge_sessions", lambda: purging.purge_forever(rows, log, clock, _PURGE_SECONDS))
     life.spawn("relay", Relay(database, bus, "streaming").run)
     life.spawn("sweep", sweep)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Float, Text, bindparam, delete, func, select, update
+from sqlalchemy import Float, Interval, Text, bindparam, delete, func, select, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import jobs
 from services.kernel.postgres import Database, Tx, compiled
 from services.streaming.adapters.postgres import SHOWN, session_of
-from services.streaming.adapters.tables import SESSIONS
+from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, TURNS
 from services.streaming.adapters.work import job_kind
 from services.streaming.application.agent_ports import Command, Hold, Leased
@@ -21,6 +21,7 @@ from services.streaming.domain.errors import lease_lost
 from services.streaming.domain.offers import Offer
 
 _s, _c, _g, _j, _r, _a, _t = (one.c for one in (SESSIONS, COMMANDS, GATES, JOBS, RUNNERS, AGENT_STATES, TURNS))
+_o = SESSION_OUTBOX.c
 _clock = func.clock_timestamp()
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
 _MY_COMMANDS = (_c.tenant == bindparam("of_tenant")) & (_c.session_id == bindparam("of_id")) & (_c.state == "waiting")
@@ -64,18 +65,17 @@ _REASON = compiled(
     .select_from(SESSIONS.join(JOBS, (_j.tenant == _s.tenant) & (_j.subject == _s.id)))
     .where(_j.id == bindparam("of_job"))
 )
+_held_by = SESSIONS.join(JOBS, (_s.tenant == _j.tenant) & (_s.id == _j.subject) & (_s.job_id == _j.id))
+_whose = select(_s.tenant, _s.id, _s.job_id).select_from(_held_by)
+# Two halves, each by the partial index of its state.
 _OVER = compiled(
-    select(_s.tenant, _s.id, _s.job_id)
-    .select_from(SESSIONS.join(JOBS, _j.id == _s.job_id))
-    .where(
-        _s.deleted_at.is_(None),
-        ((_j.state == "leased") & (_j.lease_until <= _clock))
-        | (
-            (_j.state == "queued")
-            & (_j.run_at <= _clock - func.make_interval(0, 0, 0, 0, 0, 0, bindparam("seconds", type_=Float)))
+    union_all(
+        _whose.where(_j.state == "leased", _j.lease_until <= _clock),
+        _whose.where(
+            _j.state == "queued",
+            _j.run_at <= _clock - func.make_interval(0, 0, 0, 0, 0, 0, bindparam("seconds", type_=Float)),
         ),
-    )
-    .limit(bindparam("most"))
+    ).limit(bindparam("most"))
 )
 _EXPIRING = compiled(
     select(_g.tenant, _g.session_id, _g.id)
@@ -103,6 +103,12 @@ _PURGEABLE = compiled(
     select(_s.tenant, _s.id).where(_s.deleted_at < bindparam("before")).order_by(_s.deleted_at).limit(bindparam("most"))
 )
 _PURGE = compiled(delete(SESSIONS).where(_MINE, _s.deleted_at.is_not(None)))
+_SWEEP_SENT = compiled(
+    delete(SESSION_OUTBOX).where(
+        _o.sent_seq.is_not(None), _o.created_at < func.now() - bindparam("kept", type_=Interval)
+    )
+)
+_SWEEP_RUNNERS = compiled(delete(RUNNERS).where(_r.seen_until < func.now() - bindparam("kept", type_=Interval)))
 _RUNNER_OF = compiled(select(_j.runner_id).where(_j.id == bindparam("of_job")))
 _SEEN = compiled(
     update(RUNNERS)
@@ -230,6 +236,12 @@ class PostgresAgents:
         """Everything that hangs on it goes with it."""
         async with self._database.connection() as tx:
             await tx.execute(_PURGE, **_of(key))
+
+    async def sweep(self, kept: timedelta) -> None:
+        """Forgets what has served: events that are in the log, runners that have not been seen."""
+        async with self._database.connection() as tx:
+            await tx.execute(_SWEEP_SENT, kept=kept)
+            await tx.execute(_SWEEP_RUNNERS, kept=kept)
 
     async def _leased(self, tx: Tx, job: jobs.Job) -> Leased | None:
         row = await tx.fetchrow(_SESSION, of_tenant=job.tenant, of_id=job.subject)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from services.kernel.bus import Bell
@@ -104,6 +104,10 @@ class Agents(Protocol):
 
     async def purge(self, key: SessionKey) -> None:
         """Removes a deleted session's rows."""
+        ...
+
+    async def sweep(self, kept: timedelta) -> None:
+        """Forgets what has served for so long: events that are in the log, runners that have not been seen."""
         ...
 
 

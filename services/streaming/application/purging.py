@@ -1,4 +1,4 @@
-"""Removes what was deleted ten minutes ago: the log's subject, then the rows (S.1)."""
+"""Removes what was deleted ten minutes ago: the log's subject, then the rows (S.1); and rows that have served."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from services.kernel.telemetry import get_logger
 from services.streaming.application.agent_ports import Agents, LogReading
 
 KEPT = timedelta(minutes=10)
+SERVED = timedelta(hours=1)
 _MOST = 100
 _log = get_logger("streaming.purging")
 
@@ -32,4 +33,5 @@ async def purge_forever(rows: Agents, log: LogReading, clock: Clock, seconds: fl
     """Runs until cancelled."""
     while True:
         await purge(rows, log, clock)
+        await rows.sweep(SERVED)
         await asyncio.sleep(seconds)

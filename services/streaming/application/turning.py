@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from services.kernel import frames
 from services.kernel.clock import Clock
 from services.kernel.errors import Invalid, TooLarge
 from services.kernel.ids import NewId
@@ -111,5 +112,5 @@ def _check(text: str) -> None:
         raise Invalid("INVALID_ARGUMENT", "text must not be empty", field="text")
     if "\0" in text:
         raise Invalid("INVALID_ARGUMENT", "text must not contain NUL", field="text")
-    if len(text.encode()) > TEXT_MOST:
+    if len(text.encode()) > TEXT_MOST or len(frames.line_of_json({"text": text})) > frames.MOST_BYTES:
         raise TooLarge("VALUE_TOO_LARGE", f"text must be at most {TEXT_MOST} bytes", field="text", limit=TEXT_MOST)

@@ -7,13 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-import orjson
-
+from services.kernel import frames
 from services.kernel.errors import Conflict, Invalid, NotFound
 from services.kernel.text import storable
 
 PROPOSAL_MOST: Final = 48 * 1024
-"""Bytes of canonical JSON: with its envelope a gate's event stays below 64 KiB."""
+"""Bytes of JSON, escaped as on the stream: with its envelope a gate's event stays below 64 KiB."""
 _JOINS_MOST: Final = 200
 _OPTIONS_MOST: Final = 50
 _QUESTIONS_MOST: Final = 100
@@ -90,7 +89,7 @@ def proposal(kind: GateKind, given: object) -> dict[str, Any]:
             built = _phase_summary(given)
         case GateKind.DIALOG:
             built = _dialog(given)
-    if len(orjson.dumps(built)) > PROPOSAL_MOST:
+    if len(frames.line_of_json(built)) > PROPOSAL_MOST:
         raise _bad("proposal", f"must be at most {PROPOSAL_MOST} bytes of JSON")
     return built
 

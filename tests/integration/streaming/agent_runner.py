@@ -31,6 +31,7 @@ class Held:
         self.generation = 0
         self.acked = 0
         self.sequence = 0
+        self.said: list[runners.RunnerEvent] = []
         self.taken = 0
         self.commands: list[runners.SessionCommand] = []
         self.gates: dict[str, runners.GateOutcome] = {}
@@ -54,7 +55,7 @@ class Held:
         return "" if refusal is None else refusal.reason
 
     async def attach(self, streaming: Streaming | None = None) -> Held:
-        """Attaches (again), by this replica or another; the agent goes on where it was."""
+        """Attaches (again), by this replica or another; what is not stored is sent again."""
         await self.detach()
         self.streaming = streaming or self.streaming
         self.ended.clear()
@@ -74,6 +75,10 @@ class Held:
             raise await self._fault()
         self.epoch, self.generation = first.epoch, first.generation
         await self._hear(first)
+        unsaved = [one for one in self.said if one.sequence > first.acked_sequence]
+        for start in range(0, len(unsaved), 64):
+            batch = runners.EventBatch(events=unsaved[start : start + 64])
+            await self._call.write(runners.AttachRequest(batch=batch))
         self._task = asyncio.create_task(self._read())
         return self
 
@@ -100,6 +105,7 @@ class Held:
         """One thing, as the next number."""
         self.sequence += 1
         one = runners.RunnerEvent(sequence=self.sequence, **said)
+        self.said.append(one)
         await self._call.write(runners.AttachRequest(batch=runners.EventBatch(events=[one])))
         return self.sequence
 
@@ -131,7 +137,9 @@ class Held:
 
     async def stored(self, number: int | None = None, seconds: float = 20) -> None:
         """Waits until everything up to the number is stored."""
-        await self.until(lambda: self.acked >= (number or self.sequence), seconds)
+        await self.until(lambda: self.ended.is_set() or self.acked >= (number or self.sequence), seconds)
+        if self.acked < (number or self.sequence):
+            raise self.error or AssertionError("the attachment ended before everything was stored")
 
     async def upload(self, turn_id: str, data: bytes, digest: str = "", step: int = 256 * 1024) -> Any:
         """The agent's state; what became of it."""
@@ -218,10 +226,14 @@ class FakeRunner:
         """Claims one session and attaches to it."""
         (job,) = await self.claim_jobs(1, seconds)
         held = Held(self.streaming, job, self.runner_id)
+        self.hold(held, beats=beats)
+        return await held.attach()
+
+    def hold(self, held: Held, *, beats: bool = True) -> None:
+        """Keeps its lease from now on."""
         self.held.append(held)
         if beats:
-            self.beats.add(asyncio.create_task(self._beat(job)))
-        return await held.attach()
+            self.beats.add(asyncio.create_task(self._beat(held.job)))
 
     def silence(self) -> None:
         """No more heartbeats: as if it was killed."""
