@@ -36,7 +36,7 @@ from services.runner.application.work import Work
 from services.runner.cleanup.file_line import FileLine
 from services.runner.cleanup.task_line import TaskLine
 from services.runner.providers.scripted import Scripted
-from services.runner.sessions.pi.adapter import Pi
+from services.runner.sessions.pi.adapter import Pi, sweep_strays
 from services.runner.sessions.pi.agent import PiTiming
 from services.runner.sessions.pi.launch import PiInstallation
 from services.runner.sessions.scripted.agent import Scripted as ScriptedAgents
@@ -84,6 +84,8 @@ def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, ti
     agents = _agents(settings)
     if not settings.streaming_target or not agents:
         return
+    if any(adapter.name == Pi.name for adapter in agents):
+        sweep_strays()
     channel = open_channel(settings.streaming_target, _authorize(settings, runner_id))
     life.push(channel.close)
     jobs = StreamingJobs(channel, runner_id, [adapter.name for adapter in agents])

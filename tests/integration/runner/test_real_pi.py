@@ -240,7 +240,9 @@ async def test_d27_20b_no_stop_leaves_an_orphan(open_pi: Open, cause: str) -> No
         case _:
             os.kill(agent._child.pid, signal.SIGTERM)
             await heard.until(AgentGone)
-    assert running() == []
+    async with asyncio.timeout(2):
+        while running():
+            await asyncio.sleep(0.01)
 
 
 async def test_d27_16_a_long_answer(open_pi: Open) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import uuid
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +35,7 @@ class Child:
     @classmethod
     async def launch(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Self:
         """Raises AgentFault when there is no such program."""
-        mark = uuid.uuid4().hex
+        mark = processes.new_mark()
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,

@@ -1,7 +1,8 @@
 """What an agent's child has started: found in /proc, so that nothing of it outlives it (design/streaming.md D2.5).
 
 Pi puts each command in a process group of its own, so killing the child's group is not enough. Descendants are listed
-before a kill; a mark in the environment finds those whose parent is gone already.
+before a kill; a mark in the environment finds those whose parent is gone already. The mark names the runner, so that
+the next one on this machine also finds what a killed runner has left.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,15 +42,18 @@ def descendants(root: int) -> set[ProcessKey]:
 
 def marked(mark: str) -> set[ProcessKey]:
     """Every process that has the mark in its environment."""
-    needle = f"{MARK}={mark}".encode()
-    found = set()
-    for pid in _pids():
-        with contextlib.suppress(OSError):
-            if needle in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
-                stat = _stat(pid)
-                if stat is not None:
-                    found.add(ProcessKey(pid, stat[1]))
-    return found
+    return {process for process, its_mark in _marks() if its_mark == mark}
+
+
+def new_mark() -> str:
+    """A mark for one child of this process: `pid.start.random`."""
+    stat = _stat(os.getpid())
+    return f"{os.getpid()}.{stat[1] if stat else 0}.{uuid.uuid4().hex}"
+
+
+def strays() -> set[ProcessKey]:
+    """Every marked process whose runner is gone."""
+    return {process for process, mark in _marks() if not _is_alive(mark)}
 
 
 def kill(processes: set[ProcessKey]) -> None:
@@ -57,6 +63,25 @@ def kill(processes: set[ProcessKey]) -> None:
         if stat is not None and stat[1] == process.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process.pid, signal.SIGKILL)
+
+
+def _marks() -> Iterator[tuple[ProcessKey, str]]:
+    prefix = f"{MARK}=".encode()
+    for pid in _pids():
+        with contextlib.suppress(OSError):
+            for entry in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+                if entry.startswith(prefix) and (stat := _stat(pid)) is not None:
+                    yield ProcessKey(pid, stat[1]), entry.removeprefix(prefix).decode("ascii", "replace")
+
+
+def _is_alive(mark: str) -> bool:
+    """Whether the runner that made the mark still runs; a mark that nobody of us made counts as alive."""
+    pid, _, rest = mark.partition(".")
+    started, dot, _ = rest.partition(".")
+    if not (dot and pid.isdigit() and started.isdigit()):
+        return True
+    stat = _stat(int(pid))
+    return stat is not None and stat[1] == started
 
 
 def _pids() -> list[int]:

@@ -25,7 +25,7 @@ from services.runner.domain.agent import (
     TurnFailure,
     TurnSettled,
 )
-from services.runner.sessions.pi.adapter import Pi
+from services.runner.sessions.pi.adapter import Pi, sweep_strays
 from services.runner.sessions.pi.agent import PiAgent, PiTiming
 from services.runner.sessions.pi.launch import PiInstallation
 from tests.unit.runner.sessions.heard import Heard, task
@@ -57,7 +57,7 @@ async def open_pi(tmp_path: Path, sleep: str, monkeypatch: pytest.MonkeyPatch) -
     yield start
     for agent in opened:
         await agent.stop()
-    assert running(sleep) == []
+    await until_gone(sleep)
 
 
 def running(sleep: str) -> list[psutil.Process]:
@@ -72,6 +72,13 @@ def running(sleep: str) -> list[psutil.Process]:
 async def until_runs(sleep: str) -> None:
     async with asyncio.timeout(10):
         while not running(sleep):
+            await asyncio.sleep(0.01)
+
+
+async def until_gone(sleep: str) -> None:
+    """A signal takes a moment."""
+    async with asyncio.timeout(2):
+        while running(sleep):
             await asyncio.sleep(0.01)
 
 
@@ -195,7 +202,7 @@ async def test_d27_20b_no_stop_leaves_an_orphan(open_pi: Open, sleep: str, what:
         case _:
             os.killpg(pid_of(agent), signal.SIGKILL)
             await heard.until(AgentGone)
-    assert running(sleep) == []
+    await until_gone(sleep)
     tools = [tool.status for tool in heard.of(Tool)]
     assert cause == "stop" or tools == ["running", "failed"]
 
@@ -243,3 +250,42 @@ async def test_d27_13_a_conversation_that_pi_did_not_take_is_told(tmp_path: Path
     with pytest.raises(AgentFault, match="did not take"):
         await agent.start()
     await agent.stop()
+
+
+async def test_the_next_runner_ends_what_a_killed_one_has_left(tmp_path: Path, sleep: str) -> None:
+    """A runner that is killed cannot clean up: its child reads the end of its input and leaves, the command stays."""
+    runner = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        _RUNNER,
+        str(FAKE),
+        str(tmp_path),
+        env={**os.environ, "FAKE_SLEEP": sleep, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    await until_runs(sleep)
+    sweep_strays()
+    assert running(sleep) != []
+    runner.kill()
+    await runner.wait()
+    sweep_strays()
+    await until_gone(sleep)
+
+
+_RUNNER = """
+import asyncio, sys
+from pathlib import Path
+from services.runner.domain.agent import AgentTask
+from services.runner.sessions.pi.adapter import Pi, sweep_strays
+from services.runner.sessions.pi.launch import PiInstallation
+
+async def emit(event): pass
+
+async def main():
+    installation = PiInstallation((sys.executable, sys.argv[1]), Path(sys.argv[2]), ("FAKE_SLEEP",))
+    agent = Pi(installation).open(AgentTask("ses_1", "", "m", "medium"), emit)
+    await agent.start()
+    await agent.prompt("bash")
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
