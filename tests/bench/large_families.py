@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import orjson
 
 from tests.bench.population import description, title
 from treadle.threads.v1 import thread_service_pb2 as pb
-from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceStub
+
+if TYPE_CHECKING:
+    from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceAsyncStub
 
 
-async def made(stub: ThreadServiceStub, children: int) -> str:
+async def made(stub: ThreadServiceAsyncStub, children: int) -> str:
     """The name of a new singular umbrella."""
     request = pb.CreateFamilyRequest(
         relationship=pb.Thread.RELATIONSHIP_SINGULAR,
@@ -20,7 +24,7 @@ async def made(stub: ThreadServiceStub, children: int) -> str:
     return (await stub.CreateFamily(request)).name
 
 
-async def children_of(stub: ThreadServiceStub, umbrella: str, most: int) -> list[str]:
+async def children_of(stub: ThreadServiceAsyncStub, umbrella: str, most: int) -> list[str]:
     """The names of the first children."""
     names: list[str] = []
     token = ""

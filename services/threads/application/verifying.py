@@ -62,6 +62,8 @@ class Stored:
     tally: Tally
     """The children as they are counted."""
     place: Place
+    columns: tuple[int, int]
+    """The columns children and open_children."""
     ends_early: bool
     policy_met: bool
     executing_below: bool
@@ -117,6 +119,8 @@ def _children(stored: Stored) -> list[str]:
             ("children", thread.children, counted.children),
             ("open_children", thread.open_children, counted.open),
             ("dismissed_children", thread.dismissed_children, counted.dismissed),
+            ("the column children", stored.columns[0], counted.children),
+            ("the column open_children", stored.columns[1], counted.open),
             ("ends_early", stored.ends_early, thread.policy_in_force.ends_early),
             ("policy_met", stored.policy_met, thread.policy_met),
         )

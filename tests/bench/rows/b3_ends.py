@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import grpc
 
@@ -19,6 +20,9 @@ from tests.bench.large_families import children_of, made
 from tests.bench.workbench import Workbench
 from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceStub
+
+if TYPE_CHECKING:
+    from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceAsyncStub
 
 ROW = "B3"
 ABOUT = "a child's terminal transition with 10, 1,000 and 10,000 siblings"
@@ -64,7 +68,7 @@ async def measure(bench: Workbench) -> list[Figure]:
     return figures
 
 
-async def _of_few(stub: ThreadServiceStub, count: int) -> list[str]:
+async def _of_few(stub: ThreadServiceAsyncStub, count: int) -> list[str]:
     """Children of small families, never the last of one."""
     names: list[str] = []
     while len(names) < count:
@@ -72,7 +76,7 @@ async def _of_few(stub: ThreadServiceStub, count: int) -> list[str]:
     return names[:count]
 
 
-async def _ended(stub: ThreadServiceStub, names: list[str]) -> float:
+async def _ended(stub: ThreadServiceAsyncStub, names: list[str]) -> float:
     """Ends a second."""
     began = perf_counter()
     for name in names:

@@ -53,7 +53,7 @@ async def measure(bench: Workbench) -> list[Figure]:
         assert len(card.actions) == _CHILDREN == len(pb.Thread.FromString(await _bare(connection, umbrella)).actions)
 
         # the answer's bytes, not decoded: the bare half does not decode what it encodes either
-        get_thread = channel.unary_unary(_GET, request_serializer=pb.GetThreadRequest.SerializeToString)
+        get_thread: Any = channel.unary_unary(_GET, request_serializer=pb.GetThreadRequest.SerializeToString)
 
         async def read() -> None:
             await get_thread(pb.GetThreadRequest(name=umbrella))
