@@ -161,6 +161,7 @@ async def test_a_failed_clean_up_is_retried_or_left(console: Console, matters: M
     await console.read(thread_id)
     await console.press("c", "Enter")
     await console.shows(thread_id, "done_cleanup_unsuccessful")
+    await expect(console.page.get_by_role("button", name="Clean up again")).to_be_enabled()
     await console.press("a")
     await expect(
         console.page.get_by_role("region", name="History").get_by_text("asked for the clean-up again").first

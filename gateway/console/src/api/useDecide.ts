@@ -27,13 +27,17 @@ export function useDecide(id: string, umbrella?: string): Deciding {
     retry: (count, error) =>
       error instanceof Problem && (error.status === 0 || error.status === 503) && count < BLIND_RETRIES,
     retryDelay: (count) => 300 * 2 ** count,
-    onSettled: () =>
-      Promise.all([
-        client.invalidateQueries({ queryKey: keys.thread(id) }),
-        client.invalidateQueries({ queryKey: keys.inbox }),
-        client.invalidateQueries({ queryKey: keys.threads }),
-        umbrella === undefined ? undefined : client.invalidateQueries({ queryKey: keys.thread(umbrella) }),
-      ]),
+    onSettled: () => {
+      const shown = umbrella ?? id;
+      for (const queryKey of [keys.inbox, keys.threads, keys.thread(id), keys.thread(shown)]) {
+        void client.invalidateQueries({ queryKey });
+      }
+      // Pending until the card that was decided on tells the truth again; the rest of the page may follow.
+      return client.invalidateQueries(
+        { queryKey: keys.thread(shown), exact: true },
+        { cancelRefetch: false },
+      );
+    },
   });
   return {
     send: (intention) => {
