@@ -17,7 +17,7 @@ import grpc
 import orjson
 
 from services.kernel.clock import SystemClock
-from services.kernel.errors import Conflict, NotFound, Unavailable
+from services.kernel.errors import Conflict, Invalid, NotFound, Unavailable
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.principal import Authenticator
 from treadle.streaming.v1 import job_service_pb2 as jobs
@@ -47,6 +47,7 @@ class FakeSession:
     uploads: list[tuple[str, str]] = field(default_factory=list)
     outcomes: list[pb.GateOutcome] = field(default_factory=list)
     refuse_gates: bool = False
+    refuse_events: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -190,6 +191,8 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
             match request.WhichOneof("message"):
                 case "batch":
                     assert 0 < len(request.batch.events) <= 64
+                    if session.refuse_events:
+                        raise Invalid("INVALID_EVENT", "the test takes no events")
                     for event in request.batch.events:
                         self._store(session, event)
                 case "command_ack":

@@ -80,7 +80,7 @@ def answer_of(response: pb.AttachResponse) -> Answer:
         acked=response.acked_sequence,
         commands=[Command(command.sequence, _order(command)) for command in response.commands],
         refused=[GateRefused(gate.request_id, gate.message or gate.reason) for gate in response.gates if gate.reason],
-        kept=response.agent_state.digest if response.HasField("agent_state") else "",
+        kept=response.agent_state.turn_id if response.HasField("agent_state") else "",
     )
 
 

@@ -210,6 +210,27 @@ async def test_a_shutdown_stops_the_agent_and_ends_the_job(service: FakeStreamin
     assert session.settled == []
 
 
+async def test_the_state_of_each_turn_is_kept_also_over_a_break(service: FakeStreaming, runner: Lifecycle) -> None:
+    session = service.open()
+    service.break_after = 4
+    for number in range(1, 4):
+        session.prompt(f"turn {number}", f"trn_{number}")
+        await settled(service, session, number)
+    service.break_after = None
+    await service.until(lambda: {turn for turn, _ in session.uploads} == {"trn_1", "trn_2", "trn_3"})
+    assert orjson.loads(service.states[session.uploads[-1][1]])["prompts"][-1] == "turn 3"
+
+
+async def test_an_event_that_is_refused_ends_the_job_instead_of_coming_for_ever(
+    service: FakeStreaming, runner: Lifecycle
+) -> None:
+    session = service.open()
+    session.refuse_events = True
+    session.prompt("hello")
+    await service.until(lambda: session.ends)
+    assert session.ends == ["protocol_error"]
+
+
 async def test_a_lease_that_is_over_stops_the_agent_and_nothing_is_reported(
     service: FakeStreaming, runner: Lifecycle
 ) -> None:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Final
 
 from services.kernel import telemetry
-from services.kernel.errors import Conflict, NotFound, Refusal
+from services.kernel.errors import Conflict, Invalid, NotFound, Refusal
 from services.runner.application.backoff import delays
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.outbox import Outbox
 from services.runner.application.sessions.ports import Answer, Attachment, GateRefused, Opening, SessionOwner
+from services.runner.domain.failure import Code, Failed
 from services.runner.domain.session import Command
 
 _log = telemetry.get_logger("runner.session")
 _COMMANDS_MOST: Final = 1_000
+_STATES_MOST: Final = 4
 _STEADY_SECONDS: Final = 5.0
 """An attach that lasted so long was a good one: the next comes back at once."""
 
@@ -37,7 +40,7 @@ class Attached:
         self._epoch = 0
         self._queued = 0
         self._taken = 0
-        self._state: tuple[str, bytes, str] | None = None
+        self._states: deque[tuple[str, bytes]] = deque(maxlen=_STATES_MOST)
         self._gone: str | None = None
         self._news = asyncio.Event()
         self._done = asyncio.Event()
@@ -48,9 +51,9 @@ class Attached:
         self._taken = sequence
         self._news.set()
 
-    def keep(self, turn: str, state: bytes, digest: str) -> None:
-        """The state after a turn; a newer one replaces it if it was not kept yet."""
-        self._state = (turn, state, digest)
+    def keep(self, turn: str, state: bytes) -> None:
+        """The state after a turn. Of those that are not kept yet the newest few wait; the newest is what counts."""
+        self._states.append((turn, state))
         self._news.set()
 
     def gone(self, code: str) -> None:
@@ -61,12 +64,12 @@ class Attached:
     async def settled(self) -> None:
         """Waits until the owner has everything: events and state."""
         await self._outbox.emptied()
-        while self._state is not None:
+        while self._states:
             self._done.clear()
             await self._done.wait()
 
     async def run(self) -> None:
-        """Raises Conflict or NotFound when the session is not ours any more."""
+        """Raises Conflict or NotFound when the session is not ours any more, Failed when it takes offence at us."""
         waits = delays()
         while True:
             began = time.monotonic()
@@ -76,6 +79,9 @@ class Attached:
             except (Conflict, NotFound) as refusal:
                 _log.warning("session.not_ours", session=self._job.about, reason=refusal.reason)
                 raise
+            except Invalid as refusal:
+                # Said again it would be refused again, for ever.
+                raise Failed(Code.PROTOCOL_ERROR, f"{refusal.reason}: {refusal.message}") from refusal
             except Refusal as refusal:
                 reason = refusal.reason
             if time.monotonic() - began > _STEADY_SECONDS:
@@ -103,8 +109,10 @@ class Attached:
     async def _hear(self, answer: Answer) -> None:
         self._epoch = answer.epoch
         self._outbox.acked(answer.acked)
-        if self._state is not None and answer.kept == self._state[2]:
-            self._state = None
+        if any(turn == answer.kept for turn, _ in self._states):
+            # They go up in order: what came before this one has been dealt with, too.
+            while self._states.popleft()[0] != answer.kept:
+                pass
             self._done.set()
         for command in answer.commands:
             if command.sequence > self._queued:
@@ -119,15 +127,16 @@ class Attached:
 
     async def _tell(self, attachment: Attachment) -> None:
         """What is not an event: commands taken, the state, whether the agent lives. Said anew on every attach."""
-        taken, kept, gone = 0, "", False
+        taken, told, gone = 0, set[str](), False
         while True:
             self._news.clear()
             if self._taken > taken:
                 taken = self._taken
                 await attachment.took(taken)
-            if self._state is not None and self._state[2] != kept:
-                turn, state, kept = self._state
-                await attachment.keep(turn, state)
+            for turn, state in list(self._states):
+                if turn not in told:
+                    told.add(turn)
+                    await attachment.keep(turn, state)
             if self._gone is None:
                 await attachment.alive()
             elif not gone:

@@ -238,7 +238,7 @@ class _Hold:
         state = await self._state()
         await self._outbox.put(Settled(turn, event.end, event.text))
         if state is not None:
-            self._attached.keep(turn, state, hashlib.sha256(state).hexdigest())
+            self._attached.keep(turn, state)
         self._idle.set()
 
     async def _state(self) -> bytes | None:

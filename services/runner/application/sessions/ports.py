@@ -30,7 +30,7 @@ class GateRefused:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the owner says. `kept`: the digest of a state that it has dealt with, empty for none."""
+    """What the owner says. `kept`: the turn whose state it has dealt with, empty for none."""
 
     epoch: int
     acked: int
