@@ -63,6 +63,7 @@ def test_migrations_are_numbered_in_line_and_only_expand(service: str) -> None:
             node.targets[0].id: ast.literal_eval(node.value)
             for node in ast.parse(file.read_text()).body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if node.targets[0].id in ("revision", "down_revision")
         }
         assert file.name.startswith(f"{number:04d}_")
         assert values["revision"] == f"{number:04d}"

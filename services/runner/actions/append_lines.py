@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +13,9 @@ from services.runner.domain.failure import Code, Failed
 
 MOST_TEXT = 65_536
 """Characters and bytes of one text: a proposal's parameters are at most 64 KiB (action_service limits)."""
-_BUSY_TRIES = 50
-_BUSY_PAUSE_SECONDS = 0.1
+_BUSY_SECONDS = 15.0
+"""How long a file that others hold is waited for: each holder writes and syncs at most one text."""
+_PAUSE_SECONDS = (0.01, 0.1)
 
 
 async def append_lines(folder: FilesFolder, path: str, text: str) -> Mapping[str, Any]:
@@ -29,15 +32,15 @@ async def append_lines(folder: FilesFolder, path: str, text: str) -> Mapping[str
 
 
 async def _patiently(folder: FilesFolder, path: str, data: bytes) -> Appended:
-    """At most 5 s for a file whose lock somebody else holds."""
-    for _ in range(_BUSY_TRIES):
+    """Pauses of uneven length, so that many who wait do not come back together."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
         try:
             return await _uninterrupted(folder, path, data)
         except Failed as failure:
-            if failure.code is not Code.FILE_BUSY:
+            if failure.code is not Code.FILE_BUSY or time.monotonic() > until:
                 raise
-        await asyncio.sleep(_BUSY_PAUSE_SECONDS)
-    raise Failed(Code.FILE_BUSY, f"{path}: locked by somebody else")
+        await asyncio.sleep(random.uniform(*_PAUSE_SECONDS))
 
 
 async def _uninterrupted(folder: FilesFolder, path: str, data: bytes) -> Appended:
