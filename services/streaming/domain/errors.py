@@ -15,6 +15,11 @@ def attach_fenced(generation: int) -> Conflict:
     return Conflict("ATTACH_FENCED", "another runner has taken this session", generation=generation)
 
 
+def attach_again() -> Unavailable:
+    """The runner still holds the session, but not by this attachment."""
+    return Unavailable("ATTACH_AGAIN", "attach again with the last epoch")
+
+
 def lease_lost(job_id: str) -> Conflict:
     """The caller does not hold the session any more."""
     return Conflict("LEASE_LOST", "the lease of this job is not yours any more: drop the work", job_id=job_id)

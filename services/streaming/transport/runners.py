@@ -9,7 +9,8 @@ from typing import Any
 
 import grpc
 
-from services.kernel.errors import Invalid, NotFound, Unavailable
+from services.kernel.errors import Conflict, Invalid, NotFound, Unavailable
+from services.kernel.principal import Principal
 from services.streaming.application.agent_ports import Agents, Bells, Hold
 from services.streaming.application.agent_states import CHUNK_MOST, Upload
 from services.streaming.application.agents import AgentSide
@@ -17,7 +18,7 @@ from services.streaming.application.attaching import Attaching
 from services.streaming.application.attachment import Attachment
 from services.streaming.application.commanding import deliver
 from services.streaming.application.ports import SessionKey
-from services.streaming.domain.errors import invalid_event, lease_lost
+from services.streaming.domain.errors import attach_again, invalid_event, lease_lost
 from services.streaming.transport import agent_messages, names, translate
 from services.streaming.transport.access import RUNNERS, caller
 from treadle.streaming.v1 import runner_service_pb2 as pb
@@ -26,6 +27,7 @@ from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceServicer
 _Context = grpc.aio.ServicerContext[Any, Any]
 _BATCH_MOST = 64
 _RUNNER_ID_MOST = 128
+_PASSING = ("ATTACH_FENCED", "CONTENDED")
 
 
 class RunnerServicer(RunnerServiceServicer):
@@ -43,6 +45,19 @@ class RunnerServicer(RunnerServiceServicer):
         """Holds a session until either side ends; a broken stream loses nothing."""
         runner = caller(RUNNERS)
         opening = await _opening(request_iterator)
+        try:
+            async for answer in self._attached(runner, opening, request_iterator):
+                yield answer
+        except Conflict as conflict:
+            if opening.job_id and conflict.reason in _PASSING:
+                # Fenced by a new generation, or kept waiting for a lock: who holds the job still holds the session.
+                await self._agents.hold(opening.job_id, opening.fence)
+                raise attach_again() from conflict
+            raise
+
+    async def _attached(
+        self, runner: Principal, opening: pb.AttachOpen, request_iterator: AsyncIterator[pb.AttachRequest]
+    ) -> AsyncIterator[pb.AttachResponse]:
         key = SessionKey(runner.tenant, names.session_id(opening.session, "session"))
         hold, taken = None, opening.command_sequence
         if opening.job_id:

@@ -10,6 +10,9 @@ import asyncpg
 import grpc
 
 from services.engines import Engines
+from services.kernel import jetstream
+from services.kernel.bus import Bus
+from services.kernel.streams import SESSIONS as STREAM
 from tests.integration.streaming.agent_runner import Held, running
 from tests.integration.streaming.client import Listener, Streaming, body
 from tests.integration.streaming.conftest import StartReplica
@@ -101,3 +104,27 @@ async def test_pub07_recovery_goes_on_after_two_seconds_without_the_database(
                     with suppress(grpc.aio.AioRpcError):
                         assert (await reached(streaming, name, State.STATE_FAILED)).code == "runner_lost"
                         break
+
+
+async def test_who_still_holds_the_job_is_asked_to_attach_again_when_the_stream_begins_anew(
+    streaming: Streaming, bus: Bus
+) -> None:
+    name = await streaming.session()
+    async with running(streaming) as runner:
+        turn = await prompt(streaming, name)
+        held = await runner.take()
+        await held.command("prompt")
+        await held.text("lost with the log")
+        await held.stored()
+        subject = f"session.default.{name.partition('/')[2]}"
+        await jetstream.api(bus, f"STREAM.PURGE.{STREAM}", {"filter": subject})
+        with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
+            await held.text("said anew")
+        await held.ended.wait()
+        assert held.refusal == "ATTACH_AGAIN"
+        await held.attach()
+        assert held.generation == 2
+        await held.settle(turn, final_text="whole")
+        async with streaming.listening(name) as reader:
+            await reader.until(lambda one: any(body(f).get("outcome") == "ok" for f in one.frames))
+            assert all(one.startswith("2-") for one in reader.ids)

@@ -7,7 +7,6 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-_OF_SESSION = "FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE"
 _STATEMENTS = (
     """
     ALTER TABLE sessions
@@ -23,7 +22,7 @@ _STATEMENTS = (
         ADD COLUMN deleted_at timestamptz
     """,
     "CREATE INDEX sessions_deleted ON sessions (deleted_at) WHERE deleted_at IS NOT NULL",
-    f"""
+    """
     CREATE TABLE turns (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -40,12 +39,12 @@ _STATEMENTS = (
         created_at timestamptz NOT NULL,
         ended_at timestamptz,
         PRIMARY KEY (tenant, session_id, id),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
     # One turn under way a session, whoever asks (D1.1).
     "CREATE UNIQUE INDEX turns_under_way ON turns (tenant, session_id) WHERE state IN ('running', 'waiting')",
-    f"""
+    """
     CREATE TABLE gates (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -64,11 +63,11 @@ _STATEMENTS = (
         UNIQUE (tenant, session_id, request_id),
         CHECK ((state = 'open') = (closed_at IS NULL)),
         CHECK ((state = 'answered') = (answer IS NOT NULL)),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
     "CREATE INDEX gates_expiring ON gates (expires_at) WHERE state = 'open' AND expires_at IS NOT NULL",
-    f"""
+    """
     CREATE TABLE ledger (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -79,10 +78,10 @@ _STATEMENTS = (
         created_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, session_id, sequence),
         UNIQUE (tenant, session_id, gate_id),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
-    f"""
+    """
     CREATE TABLE messages (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -94,10 +93,10 @@ _STATEMENTS = (
         created_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, session_id, sequence),
         UNIQUE (tenant, session_id, turn_id, role),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
-    f"""
+    """
     CREATE TABLE session_commands (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -108,10 +107,10 @@ _STATEMENTS = (
         state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'taken', 'dropped')),
         created_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, session_id, sequence),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
-    f"""
+    """
     CREATE TABLE agent_states (
         tenant text NOT NULL,
         session_id text NOT NULL,
@@ -119,7 +118,7 @@ _STATEMENTS = (
         data bytea NOT NULL CHECK (octet_length(data) <= 8388608),
         created_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (tenant, session_id, digest),
-        {_OF_SESSION}
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
     """
