@@ -154,7 +154,7 @@ async def test_the_command_line_opens_prompts_and_tails_with_a_cut(tmp_path: Pat
         assert ids == [f"1-{number}" for number in range(1, len(ids) + 1)]
 
 
-async def test_s5_a_streaming_replica_is_killed_while_sessions_stream(
+async def test_s5_a_streaming_replica_is_killed_while_fifty_sessions_stream(
     tmp_path: Path, servers: Engines, make_database: MakeDatabase, nats_server: NatsServer
 ) -> None:
     """The runner attaches again at the other replica; readers there hear everything once, in order."""
@@ -171,7 +171,7 @@ async def test_s5_a_streaming_replica_is_killed_while_sessions_stream(
         await runner.start()
         try:
             sessions = Sessions(client)
-            opened = [await sessions.open() for _ in range(8)]
+            opened = [await sessions.open() for _ in range(50)]
             turns = [await sessions.prompt(session, "[[pace 10ms]] [[words 500]]") for session in opened]
             reading = [
                 asyncio.create_task(_heard(client, session, turn)) for session, turn in zip(opened, turns, strict=True)

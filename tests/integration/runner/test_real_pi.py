@@ -205,6 +205,13 @@ async def test_d27_13_a_conversation_goes_on_and_thinks_as_it_did(open_pi: Open)
         await open_pi(state=b'{"type":"session","broken"\n{"type":"message"}\n')
 
 
+async def test_d27_14_a_level_that_the_model_lacks_is_lowered_and_never_off(open_pi: Open) -> None:
+    agent, heard = await open_pi(thinking="xhigh")
+    await agent.prompt("hello")
+    await heard.settled()
+    assert heard.thinking
+
+
 async def test_d27_10_a_death_in_a_turn(open_pi: Open) -> None:
     agent, heard = await open_pi()
     await agent.prompt(script({"tools": [{"id": "x", "name": "die", "arguments": {"code": 7}}]}))

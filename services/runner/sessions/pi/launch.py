@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from services.kernel import telemetry
 from services.runner.application.agents import AgentFault
 from services.runner.domain.agent import STATE_BYTES, THINKING_LEVELS, AgentTask
 from services.runner.sessions.pi.child import Child
 from services.runner.sessions.pi.framing import Record
 
+_log = telemetry.get_logger("runner.pi")
 _HERE: Final = Path(__file__).parent
 REVIEWER: Final = _HERE / "reviewer.mjs"
 FAUX: Final = _HERE / "faux.mjs"
@@ -56,13 +58,16 @@ class Launch:
             raise AgentFault("Pi does not say how it is")
         if self._task.state is not None and _has_messages(self._task.state) and not data.get("messageCount"):
             raise AgentFault("Pi did not take the conversation that it was given")
-        if data.get("thinkingLevel", self._task.thinking) != self._task.thinking and _reasons(data):
-            raise AgentFault(f"Pi thinks at {data.get('thinkingLevel')!r} instead of {self._task.thinking!r}")
+        if data.get("thinkingLevel") == "off" != self._task.thinking and _reasons(data):
+            raise AgentFault(f"Pi does not think, although it was told to think at {self._task.thinking!r}")
 
     def state(self) -> bytes | None:
         """The session file; None while there is none, or when it is too large to be kept."""
         try:
-            if self._scratch is None or self._session_file.stat().st_size > STATE_BYTES:
+            if self._scratch is None:
+                return None
+            if (size := self._session_file.stat().st_size) > STATE_BYTES:
+                _log.warning("pi.state_too_large", session=self._task.session, bytes=size)
                 return None
             return self._session_file.read_bytes()
         except OSError:
