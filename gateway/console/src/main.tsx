@@ -7,7 +7,7 @@ import { createRoot } from "react-dom/client";
 import { Problem } from "./api/http";
 import "./index.css";
 import { Live } from "./live/Live";
-import { Console } from "./shell/Console";
+import { App } from "./shell/App";
 
 const client = new QueryClient({
   defaultOptions: {
@@ -29,7 +29,7 @@ if (root) {
     <StrictMode>
       <QueryClientProvider client={client}>
         <Live>
-          <Console />
+          <App />
         </Live>
       </QueryClientProvider>
     </StrictMode>,

@@ -5,6 +5,7 @@ import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
 import { keepPlace, lastPlace } from "./place";
 import { invalidate } from "./stale";
+import { touchedSessions } from "../sessions/touched";
 import { touched } from "./touched";
 
 const AWAY_MS = 60_000;
@@ -35,6 +36,9 @@ export function Live({ children }: { children: ReactNode }) {
         switch (name) {
           case "thread":
             batch.add(touched(data));
+            break;
+          case "session":
+            batch.add(touchedSessions(data));
             break;
           case "reset":
             batch.add("all");

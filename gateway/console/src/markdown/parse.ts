@@ -69,7 +69,7 @@ export function blocksOf(source: string, depth = 0): Block[] {
 function closing(lines: readonly string[], from: number, fence: string): number {
   for (let at = from; at < lines.length; at += 1) {
     const line = (lines[at] ?? "").trim();
-    if (line.startsWith(fence) && [...line].every((char) => char === fence[0])) return at;
+    if (line.startsWith(fence) && line.replaceAll(fence.charAt(0), "") === "") return at;
   }
   return lines.length;
 }

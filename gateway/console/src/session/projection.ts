@@ -192,7 +192,7 @@ function prompted(state: Projection, text: string, id: string): Projection {
 
 function turned(state: Projection, event: Extract<StreamEvent, { name: "turn" }>, id: string): Projection {
   const { turnId, outcome, code } = event;
-  const known = state.turns.some((turn) => turn.id === turnId);
+  const known = state.turns.some((turn) => turn.id === turnId || turn.id === "");
   const busy = event.state === "running" || event.state === "waiting";
   const turn: Turn = { id: turnId, prompts: [], blocks: [], state: event.state, outcome, code };
   // A turn of an earlier generation is only named here; its text is among the messages.
@@ -202,9 +202,10 @@ function turned(state: Projection, event: Extract<StreamEvent, { name: "turn" }>
     state: event.state,
     pending: busy ? [] : state.pending,
     turns: turns.map((other) =>
-      other.id === turnId
+      other.id === turnId || other.id === ""
         ? {
             ...other,
+            id: turnId,
             state: event.state,
             outcome,
             code,

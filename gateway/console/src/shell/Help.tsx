@@ -55,10 +55,20 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
     ],
   ],
   [
+    "Sessions",
+    [
+      ["i", "Write to the agent"],
+      ["v", "Activity: show, hide"],
+      ["u", "Resume"],
+      ["Space", "Select the session in the list"],
+    ],
+  ],
+  [
     "Anywhere",
     [
+      ["1 2", "Threads, sessions"],
       ["/", "Search"],
-      ["n", "New thread"],
+      ["n", "New thread, new session"],
       ["?", "This card"],
     ],
   ],

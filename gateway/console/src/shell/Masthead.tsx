@@ -2,14 +2,15 @@
 import { useFeedStatus } from "../live/Live";
 import { Button } from "../ui/Button";
 import { Dot } from "../ui/State";
-import { navigate } from "./router";
+import { go, navigate } from "./router";
 
 interface Props {
   onNew: () => void;
   onHelp: () => void;
+  page?: "threads" | "sessions";
 }
 
-export function Masthead({ onNew, onHelp }: Props) {
+export function Masthead({ onNew, onHelp, page = "threads" }: Props) {
   return (
     <header className="sticky top-0 z-10 flex h-12 items-center gap-3 border-b border-line bg-paper px-4">
       <a
@@ -21,18 +22,43 @@ export function Masthead({ onNew, onHelp }: Props) {
         }}
       >
         <img src="/treadle.svg" alt="" width="20" height="20" />
-        Treadle
+        <span className="max-sm:sr-only">Treadle</span>
       </a>
+      <nav aria-label="Pages" className="flex items-center gap-1">
+        <PageLink url="/" current={page === "threads"}>
+          Threads
+        </PageLink>
+        <PageLink url="/sessions" current={page === "sessions"}>
+          Sessions
+        </PageLink>
+      </nav>
       <LiveMark />
       <div className="ml-auto flex items-center gap-2">
         <Button look="bare" onClick={onHelp} aria-label="Keyboard help" hint="?" className="max-lg:hidden">
           Keys
         </Button>
         <Button onClick={onNew} hint="n">
-          New thread
+          {page === "sessions" ? "New session" : "New thread"}
         </Button>
       </div>
     </header>
+  );
+}
+
+function PageLink({ url, current, children }: { url: string; current: boolean; children: string }) {
+  return (
+    <a
+      href={url}
+      aria-current={current ? "page" : undefined}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        go(url);
+      }}
+      className="rounded px-2 py-1 text-sm text-muted hover:bg-sunk hover:text-ink aria-[current]:font-medium aria-[current]:text-ink"
+    >
+      {children}
+    </a>
   );
 }
 
@@ -47,7 +73,7 @@ function LiveMark() {
       className={`flex items-center gap-2 text-xs ${status === "lost" ? "text-madder" : "text-faint"}`}
     >
       <Dot tone={status === "live" ? "done" : status === "lost" ? "warn" : "quiet"} />
-      {text}
+      <span className={status === "live" ? "max-sm:sr-only" : ""}>{text}</span>
     </span>
   );
 }

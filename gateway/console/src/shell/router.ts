@@ -56,7 +56,11 @@ export function href({ threadId, view, filter, words }: Route): string {
 }
 
 export function navigate(route: Route, options: { replace?: boolean } = {}): void {
-  const url = href(route);
+  go(href(route), options);
+}
+
+/** Any address of the console; pages beside the threads read theirs from `usePath`. */
+export function go(url: string, options: { replace?: boolean } = {}): void {
   if (options.replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
   notify();
@@ -73,6 +77,10 @@ function current(): string {
 
 export function useRoute(): Route {
   return parse(useSyncExternalStore(subscribe, current));
+}
+
+export function usePath(): string {
+  return useSyncExternalStore(subscribe, () => location.pathname);
 }
 
 const WIDE = "(min-width: 1024px)";

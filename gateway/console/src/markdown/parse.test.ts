@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { blocksOf, spansOf } from "./parse";
+
+const text = (value: string) => ({ kind: "text", text: value });
+
+it("reads the blocks that models write", () => {
+  const kinds = blocksOf(
+    "# A\n\ntext\nmore\n- one\n- two\n  - deep\n1. first\n\n> said\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n~~~\nx\n~~~",
+  ).map(({ kind }) => kind);
+  expect(kinds).toEqual(["heading", "paragraph", "list", "list", "quote", "rule", "table", "code"]);
+});
+
+it("nests lists, and keeps what is indented with its item", () => {
+  const [list] = blocksOf("- a\n  - b\n\n  more of a\n- c");
+  expect(list).toMatchObject({
+    kind: "list",
+    items: [[{ kind: "paragraph" }, { kind: "list" }, { kind: "paragraph" }], [{ kind: "paragraph" }]],
+  });
+});
+
+it("takes a fence that is still open to the end", () => {
+  expect(blocksOf("```sql\nSELECT 1\n\nFROM x")).toEqual([
+    { kind: "code", language: "sql", text: "SELECT 1\n\nFROM x" },
+  ]);
+});
+
+it("gives raw HTML no meaning", () => {
+  expect(blocksOf("<img src=x onerror=alert(1)>")).toEqual([
+    { kind: "paragraph", spans: [text("<img src=x onerror=alert(1)>")] },
+  ]);
+});
+
+it.each([
+  ["[a](https://x.example/y)", [{ kind: "link", href: "https://x.example/y", spans: [text("a")] }]],
+  ["[a](javascript:alert)", [text("[a](javascript:alert)")]],
+  ["[a](data:text/html,x)", [text("[a](data:text/html,x)")]],
+  [
+    "**b** `c` *d*",
+    [
+      { kind: "strong", spans: [text("b")] },
+      text(" "),
+      { kind: "code", text: "c" },
+      text(" "),
+      { kind: "em", spans: [text("d")] },
+    ],
+  ],
+  ["snake_case_name and 2 * 3 * 4", [text("snake_case_name and 2 * 3 * 4")]],
+])("spans of %s", (source, spans) => {
+  expect(spansOf(source)).toEqual(spans);
+});
+
+it.each(["`", "*", "[", "**", "> ", "- ", "|-", "```", "[](", "_a"])(
+  "ends in good time on 20,000 %j",
+  (piece) => {
+    const started = Date.now();
+    blocksOf(piece.repeat(20_000));
+    expect(Date.now() - started).toBeLessThan(2_000);
+  },
+);

@@ -1,0 +1,155 @@
+// One session: what was said, the open gates, the activity beside it, and the box to write in.
+import { useState } from "react";
+import { Problem } from "../api/http";
+import { GateWidget } from "../gates/GateWidget";
+import { useKeys } from "../keys/useKeys";
+import { ReadError } from "../ui/Notice";
+import { Empty, Skeleton } from "../ui/Quiet";
+import { ActivityPanel } from "./ActivityPanel";
+import { useMessages, useOpenGates, useSession, type Gate } from "./api";
+import { Composer } from "./Composer";
+import { Conversation } from "./Conversation";
+import { conversation } from "./said";
+import type { OpenGate } from "./projection";
+import { SessionHeader } from "./SessionHeader";
+import { useFollow } from "./useFollow";
+import { useStream } from "./useStream";
+
+interface Props {
+  id: string;
+  streamKey: number;
+  panel: boolean;
+  resuming: boolean;
+  onPanel: (shown: boolean) => void;
+  /** Answers why not, where it was refused. */
+  onResume: () => Promise<Error | undefined>;
+}
+
+export function SessionView({ id, streamKey, panel, resuming, onPanel, onResume }: Props) {
+  const query = useSession(id);
+  const missing = query.error instanceof Problem && query.error.status === 404;
+  const { projection, dispatch, status } = useStream(id, streamKey, missing);
+  const messages = useMessages(id);
+  const kept = useOpenGates(id);
+  const [refused, setRefused] = useState<Error>();
+  const said = conversation(messages.data ?? [], projection);
+  const gates = openGates(projection.gates, kept.data ?? [], projection.state);
+  const { scroller, onScroll } = useFollow(projection.seen);
+  const resume = (): void => {
+    setRefused(undefined);
+    void onResume().then(setRefused);
+  };
+  useKeys({
+    i: () => {
+      document.querySelector<HTMLElement>("[data-prompt]")?.focus();
+    },
+    v: () => {
+      onPanel(!panel);
+    },
+    u: resuming ? undefined : resume,
+  });
+
+  if (projection.deleted)
+    return <Empty title="This session was deleted">What it said is gone with it.</Empty>;
+  if (missing) {
+    return (
+      <Empty title="There is no such session">It may have been deleted, or the address is mistyped.</Empty>
+    );
+  }
+  const session = query.data;
+  if (!session) {
+    return query.error ? (
+      <div className="p-6">
+        <ReadError error={query.error} what="The session" onRetry={() => void query.refetch()} />
+      </div>
+    ) : (
+      <Skeleton lines={6} />
+    );
+  }
+  const state = projection.state ?? session.state;
+  const busy = state === "running" || state === "waiting";
+  return (
+    <article
+      aria-labelledby="session-title"
+      data-session={id}
+      data-stream={status}
+      className="flex h-full min-h-0 min-w-0 flex-col"
+    >
+      <SessionHeader
+        session={session}
+        state={state}
+        status={status}
+        panel={panel}
+        resuming={resuming}
+        refused={refused}
+        onPanel={onPanel}
+        onResume={resume}
+      />
+      <div
+        className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
+      >
+        <div className={`flex min-h-0 min-w-0 flex-col ${panel ? "max-xl:hidden" : ""}`}>
+          <div
+            ref={scroller}
+            onScroll={onScroll}
+            className="min-h-0 flex-1 overflow-y-auto px-8 py-6 max-lg:px-4 max-lg:py-4"
+          >
+            <div className="mx-auto flex max-w-3xl flex-col gap-6">
+              {messages.error ? (
+                <ReadError
+                  error={messages.error}
+                  what="What was said before"
+                  onRetry={() => void messages.refetch()}
+                />
+              ) : null}
+              {said.length === 0 && gates.length === 0 ? (
+                <Empty title="Nothing was said yet">
+                  The answer appears here; what the model thinks and does on the way, in the activity.
+                </Empty>
+              ) : null}
+              <Conversation said={said} />
+              {gates.map((gate) => (
+                <GateWidget key={gate.id} session={id} gate={gate} />
+              ))}
+            </div>
+          </div>
+        </div>
+        {panel ? (
+          <aside
+            aria-label="Model activity"
+            className="flex min-h-0 min-w-0 flex-col xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:border-l xl:border-line"
+          >
+            <h2 className="eyebrow border-b border-line px-4 py-2">Activity</h2>
+            {gates.length > 0 ? (
+              <button
+                type="button"
+                className="bg-weld-wash px-4 py-2 text-left text-sm text-weld xl:hidden"
+                onClick={() => {
+                  onPanel(false);
+                }}
+              >
+                The agent asks something. Show it
+              </button>
+            ) : null}
+            <ActivityPanel activity={projection.activity} />
+          </aside>
+        ) : null}
+        <div className="border-t border-line px-8 py-3 max-lg:px-4">
+          <div className="mx-auto max-w-3xl">
+            <Composer key={id} id={id} busy={busy} waiting={state === "waiting"} dispatch={dispatch} />
+          </div>
+        </div>
+      </div>
+    </article>
+  );
+}
+
+/** What the stream says of a gate wins; of one that it does not name any more, the service's list. */
+function openGates(told: readonly OpenGate[], kept: readonly Gate[], state: string | undefined): OpenGate[] {
+  const known = new Set(told.map(({ id }) => id));
+  const others = kept.filter(({ id }) => !known.has(id) && state === "waiting");
+  return [
+    ...others.map(({ id, kind, state, proposal }) => ({ id, kind, state, proposal })),
+    ...told.filter(({ state }) => state === "open"),
+  ];
+}
