@@ -109,6 +109,12 @@ _SWEEP_SENT = compiled(
     )
 )
 _SWEEP_RUNNERS = compiled(delete(RUNNERS).where(_r.seen_until < func.now() - bindparam("kept", type_=Interval)))
+_SWEEP_JOBS = compiled(
+    delete(JOBS).where(
+        (_j.state == "done") | (_j.state == "failed") | (_j.state == "cancelled"),
+        _j.updated_at < func.now() - bindparam("kept", type_=Interval),
+    )
+)
 _RUNNER_OF = compiled(select(_j.runner_id).where(_j.id == bindparam("of_job")))
 _SEEN = compiled(
     update(RUNNERS)
@@ -217,8 +223,9 @@ class PostgresAgents:
         of = _of(key)
         async with self._database.transaction() as tx:
             await tx.execute(_KEEP, **of, sha256=digest, data=data)
-            await tx.execute(_STATE_OF_TURN, **of, of_turn=turn_id, sha256=digest)
+            # The session's row before the turn's, as in every command.
             await tx.execute(_NEWEST_STATE, **of, of_turn=turn_id, sha256=digest)
+            await tx.execute(_STATE_OF_TURN, **of, of_turn=turn_id, sha256=digest)
 
     async def state(self, key: SessionKey, digest: str) -> bytes | None:
         """By content."""
@@ -238,10 +245,11 @@ class PostgresAgents:
             await tx.execute(_PURGE, **_of(key))
 
     async def sweep(self, kept: timedelta) -> None:
-        """Forgets what has served: events that are in the log, runners that have not been seen."""
+        """Forgets what has served: events that are in the log, jobs that are over, runners that have gone."""
         async with self._database.connection() as tx:
             await tx.execute(_SWEEP_SENT, kept=kept)
             await tx.execute(_SWEEP_RUNNERS, kept=kept)
+            await tx.execute(_SWEEP_JOBS, kept=kept)
 
     async def _leased(self, tx: Tx, job: jobs.Job) -> Leased | None:
         row = await tx.fetchrow(_SESSION, of_tenant=job.tenant, of_id=job.subject)

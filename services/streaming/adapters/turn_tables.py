@@ -99,5 +99,6 @@ JOBS: Final = Table(
     Column("runner_id", Text),
     _time("run_at"),
     _time("lease_until"),
+    _time("updated_at"),
 )
-"""The kernel's; its commands are `kernel/jobs.py`, here it is only looked at."""
+"""The kernel's; its commands are `kernel/jobs.py`, here it is looked at, and rid of what is over."""

@@ -107,7 +107,8 @@ class Agents(Protocol):
         ...
 
     async def sweep(self, kept: timedelta) -> None:
-        """Forgets what has served for so long: events that are in the log, runners that have not been seen."""
+        """Forgets what has served for so long: events that are in the log, jobs that are over, runners that have
+        gone."""
         ...
 
 

@@ -42,6 +42,7 @@ class Upload:
         self._rows = rows
         self._key = key
         self._begun: tuple[str, str] | None = None
+        self._faulty: tuple[str, str] | None = None
         self._data = bytearray()
 
     async def take(self, piece: Piece) -> StateOutcome | None:
@@ -49,7 +50,8 @@ class Upload:
         if piece.offset == 0:
             self._begun, self._data = (piece.turn_id, piece.digest), bytearray()
         if self._begun is None:
-            return None if not piece.last else self._broken(piece)  # the fault was told already
+            told = self._faulty == (piece.turn_id, piece.digest)
+            return None if told or not piece.last else self._broken(piece)
         if self._begun != (piece.turn_id, piece.digest) or piece.offset != len(self._data):
             return self._broken(piece)
         if len(self._data) + len(piece.data) > STATE_MOST:
@@ -65,4 +67,5 @@ class Upload:
 
     def _broken(self, piece: Piece, reason: str = "AGENT_STATE_BROKEN") -> StateOutcome:
         self._begun, self._data = None, bytearray()
+        self._faulty = (piece.turn_id, piece.digest)
         return StateOutcome(piece.turn_id, piece.digest, reason)

@@ -7,7 +7,8 @@ from services.streaming.application.agent_ports import Agents, Bells, Command, H
 from services.streaming.application.attachment import Attachment
 from services.streaming.domain.errors import lease_lost
 
-_POLL = 2.0
+_POLL = 5.0
+"""Seconds between two looks when no ping comes."""
 
 
 async def deliver(rows: Agents, bells: Bells, hold: Hold, attachment: Attachment, taken: int) -> None:

@@ -44,7 +44,7 @@ class TurnScan:
                     self._size += len(body["delta"])
             case "text_reset":
                 for block in body["blocks"]:
-                    self._blocks.pop(block, None)
+                    self._size -= sum(map(len, self._blocks.pop(block, ())))
             case _:
                 pass
 

@@ -295,3 +295,60 @@ async def test_sessions_are_told_of_on_the_tenants_feed(streaming: Streaming) ->
             ("session", "deleted", "idle", "idle", "ok"),
         ]
         assert {body(f)["session_id"] for f in feed.frames} == {name.partition("/")[2]}
+
+
+@pytest.mark.parametrize("thinking", ["", "off", "minimal", "low", "medium", "high", "xhigh"])
+async def test_d1_8_20_the_thinking_level_is_kept_over_create_resume_and_restart(
+    streaming: Streaming, start_replica: StartReplica, thinking: str
+) -> None:
+    name = await streaming.session(thinking=thinking, provider="acme", model="m-1")
+    kept = thinking or "medium"
+    async with running(streaming) as runner:
+        await runner.announce()
+        assert (await resume(streaming, name)).session.thinking == kept
+        assert (await runner.take()).payload["thinking"] == kept
+    other = await start_replica()
+    async with running(other) as runner:
+        session = (await resume(other, name)).session
+        assert (session.thinking, session.provider, session.model) == (kept, "acme", "m-1")
+        assert (await runner.take()).payload["thinking"] == kept
+
+
+async def test_a_waiting_session_is_preserved_though_its_agent_is_gone_and_can_be_aborted(
+    streaming: Streaming,
+) -> None:
+    name = await streaming.session()
+    async with running(streaming) as runner:
+        turn = await prompt(streaming, name)
+        held = await runner.take()
+        await held.command("prompt")
+        gate = await held.ask("r", "phase-summary", {"version": 2, "phase": "p", "summary": "s"})
+        await held.exit("child_exit")
+        await reached(streaming, name, State.STATE_WAITING)
+        answer = await resume(streaming, name)
+        assert (answer.preserved, answer.session.agent, answer.session.generation) == (True, pb.Session.AGENT_NONE, 1)
+        aborted = await streaming.sessions.AbortSession(pb.AbortSessionRequest(name=name))
+        assert (aborted.state, aborted.outcome, aborted.turn_id) == (State.STATE_IDLE, "aborted", turn)
+        listed = await streaming.sessions.ListGates(pb.ListGatesRequest(parent=name))
+        assert [(one.id, one.state) for one in listed.gates] == [(gate.gate_id, pb.SessionGate.STATE_CANCELLED)]
+
+
+async def test_steering_a_waiting_session_whose_agent_is_gone_starts_the_next_one_with_it(
+    streaming: Streaming,
+) -> None:
+    name = await streaming.session()
+    async with running(streaming) as runner:
+        turn = await prompt(streaming, name)
+        held = await runner.take()
+        await held.command("prompt")
+        await held.ask("r", "phase-summary", {"version": 2, "phase": "p", "summary": "s"})
+        await held.exit("child_exit")
+        await reached(streaming, name, State.STATE_WAITING)
+        await streaming.sessions.SteerSession(pb.SteerSessionRequest(name=name, text="never mind"))
+        again = await runner.take()
+        assert again.generation == 2
+        assert (await again.command("gate_answer")).gate_answer.state == "cancelled"
+        steer = await again.command("steer")
+        assert (steer.turn_id, steer.steer.text) == (turn, "never mind")
+        await again.settle(turn, final_text="fine")
+        assert (await get(streaming, name)).outcome == "ok"
