@@ -88,13 +88,13 @@ types: .make/dev .make/protos
 imports: .make/dev .make/protos
 	$(BIN)/lint-imports
 proto-lint: .make/dev .make/protos
-	cd protos && buf lint gen/treadle.binpb --config buf.yaml
-	test ! -e protos/released.binpb || (cd protos && buf breaking gen/treadle.binpb --against released.binpb --config buf.yaml)
+	cd protos && buf lint gen/treadle/treadle.binpb --config buf.yaml
+	test ! -e protos/released.binpb || (cd protos && buf breaking gen/treadle/treadle.binpb --against released.binpb --config buf.yaml)
 console-check: .make/npm
 	cd gateway/console && npm run --silent typecheck && npm run --silent lint && npm run --silent test
 
 release: .make/dev .make/protos ## Freeze today's protos as the released ones (buf breaking compares with them)
-	cp protos/gen/treadle.binpb protos/released.binpb
+	cp protos/gen/treadle/treadle.binpb protos/released.binpb
 
 lock: .make/dev ## Pin the dependencies anew (no registry addresses)
 	bash requirements/lock.sh

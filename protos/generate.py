@@ -30,7 +30,13 @@ def main() -> int:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     arguments = ["protoc", f"-I{HERE}", f"-I{google_api}", f"-I{well_known}"]
     arguments += [f"{option}{made}" for option in STUBS]
-    arguments += [f"--descriptor_set_out={made / 'treadle.binpb'}", "--include_imports", "--include_source_info"]
+    # Inside the package, so that it is packed into the wheel: the OpenAPI document takes its words from it.
+    (made / "treadle").mkdir()
+    arguments += [
+        f"--descriptor_set_out={made / 'treadle' / 'treadle.binpb'}",
+        "--include_imports",
+        "--include_source_info",
+    ]
     code = int(protoc.main([*arguments, *sources]))
     for folder in {path.parent for path in made.rglob("*_pb2.py")}:
         (folder / "py.typed").touch()

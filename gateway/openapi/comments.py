@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2
 
 _SET = "treadle.binpb"
-_IN_TREE = Path(__file__).parents[2] / "protos" / "gen" / _SET
+_IN_TREE = Path(__file__).parents[2] / "protos" / "gen" / "treadle" / _SET
 
 
 @cache
