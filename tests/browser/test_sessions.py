@@ -194,6 +194,29 @@ async def test_a_session_deleted_by_somebody_else_says_so(page: SessionPage, ses
     await page.until((session, True))
 
 
+async def test_text_that_a_retry_discards_leaves_the_answer_and_is_struck_in_the_activity(
+    page: SessionPage, sessions: Sessions
+) -> None:
+    session = await sessions.create("Retries")
+    await page.open(session)
+    await page.send("wrong [[reset]] right")
+    await page.shows("idle")
+    await expect(page.text).to_have_text("right")
+    await expect(page.activity("output").first).to_have_attribute("data-status", "discarded")
+
+
+async def test_a_reload_shows_every_turn_as_it_was_said(page: SessionPage, sessions: Sessions) -> None:
+    session = await sessions.said("Reload", "first")
+    await sessions.matters.http.post(f"/api/sessions/{session}/resume", json={})
+    await sessions.prompt(session, "second")
+    await sessions.waits(session, "idle")
+    await page.open(session)
+    turns = page.page.locator("[data-turn]")
+    await expect(turns.locator("[data-final-text]")).to_have_text(["You said: first", "You said: second"])
+    await page.page.reload()
+    await expect(turns.locator("[data-final-text]")).to_have_text(["You said: first", "You said: second"])
+
+
 async def test_the_event_source_is_closed_on_clean_up(page: SessionPage, sessions: Sessions) -> None:
     first = await sessions.create("First")
     second = await sessions.create("Second")
@@ -267,6 +290,8 @@ async def test_choice_takes_an_option_or_other_words(page: SessionPage, sessions
     await page.open(session)
     choice = page.page.get_by_role("region", name="Choice")
     first = await choice.get_attribute("data-gate")
+    await page.console.press("g")
+    await expect(choice.get_by_role("button", name="red")).to_be_focused()
     await choice.get_by_role("button", name="blue").click()
     second = page.page.locator(f'[data-gate]:not([data-gate="{first}"])')
     await second.get_by_role("button", name="Other…").click()
@@ -314,6 +339,7 @@ async def test_a_session_is_started_with_the_keyboard_and_its_thinking_is_kept(
     await dialog.get_by_label("Thinking").select_option("high")
     await page.page.keyboard.press("Control+Enter")
     await expect(page.page.get_by_role("heading", name="By hand")).to_be_visible()
+    await expect(page.page.get_by_role("textbox", name="Prompt")).to_be_focused()
     found = await sessions.read(page.page.url.rsplit("/", 1)[1])
     assert (found["title"], found["model"], found["thinking"]) == ("By hand", "faux-1", "high")
 

@@ -7,7 +7,7 @@ import { useFollow } from "./useFollow";
 import { failure, GATES, OUTCOMES, STATES } from "./words";
 
 export function ActivityPanel({ activity }: { activity: Activity }) {
-  const { scroller, onScroll } = useFollow(activity);
+  const { scroller, onScroll } = useFollow();
   return (
     <div
       ref={scroller}

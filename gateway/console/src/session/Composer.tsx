@@ -1,5 +1,5 @@
 // Where one writes to the agent: a prompt when it rests, steering while it works.
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { newKey } from "../api/http";
 import { Button } from "../ui/Button";
 import { Notice } from "../ui/Notice";
@@ -11,14 +11,20 @@ interface Props {
   id: string;
   busy: boolean;
   waiting: boolean;
+  /** Takes the focus when it appears. */
+  focus: boolean;
   dispatch: (action: Action) => void;
 }
 
-export function Composer({ id, busy, waiting, dispatch }: Props) {
+export function Composer({ id, busy, waiting, focus, dispatch }: Props) {
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<Error>();
   const sent = useRef({ verb: "", text: "", key: "" });
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (focus) box.current?.focus();
+  }, [focus]);
   const verb = busy ? "steer" : "prompt";
   const empty = text.trim() === "";
 
@@ -61,6 +67,7 @@ export function Composer({ id, busy, waiting, dispatch }: Props) {
       ) : null}
       <div className="flex items-end gap-2">
         <textarea
+          ref={box}
           data-prompt
           aria-label={label}
           className="field max-h-48 min-h-11 flex-1 resize-none [field-sizing:content]"

@@ -20,12 +20,14 @@ interface Props {
   streamKey: number;
   panel: boolean;
   resuming: boolean;
+  /** It was started a moment ago, from here: the person wants to write. */
+  fresh: boolean;
   onPanel: (shown: boolean) => void;
   /** Answers why not, where it was refused. */
   onResume: () => Promise<Error | undefined>;
 }
 
-export function SessionView({ id, streamKey, panel, resuming, onPanel, onResume }: Props) {
+export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, onResume }: Props) {
   const query = useSession(id);
   const missing = query.error instanceof Problem && query.error.status === 404;
   const { projection, dispatch, status } = useStream(id, streamKey, missing);
@@ -34,14 +36,24 @@ export function SessionView({ id, streamKey, panel, resuming, onPanel, onResume 
   const [refused, setRefused] = useState<Error>();
   const said = conversation(messages.data ?? [], projection);
   const gates = openGates(projection.gates, kept.data ?? [], projection.state);
-  const { scroller, onScroll } = useFollow(projection.seen);
+  const { scroller, onScroll } = useFollow();
   const resume = (): void => {
     setRefused(undefined);
     void onResume().then(setRefused);
   };
+  const onGate = (): void => {
+    if (gates.length > 0 && !window.matchMedia("(min-width: 1280px)").matches) onPanel(false);
+    // After the drawing that this causes: the question may have been behind the activity.
+    requestAnimationFrame(() => {
+      document.querySelector<HTMLElement>("[data-gate] :is(button, input, textarea):enabled")?.focus();
+    });
+  };
   useKeys({
     i: () => {
       document.querySelector<HTMLElement>("[data-prompt]")?.focus();
+    },
+    g: () => {
+      onGate();
     },
     v: () => {
       onPanel(!panel);
@@ -124,9 +136,7 @@ export function SessionView({ id, streamKey, panel, resuming, onPanel, onResume 
               <button
                 type="button"
                 className="bg-weld-wash px-4 py-2 text-left text-sm text-weld xl:hidden"
-                onClick={() => {
-                  onPanel(false);
-                }}
+                onClick={onGate}
               >
                 The agent asks something. Show it
               </button>
@@ -136,7 +146,7 @@ export function SessionView({ id, streamKey, panel, resuming, onPanel, onResume 
         ) : null}
         <div className="border-t border-line px-8 py-3 max-lg:px-4">
           <div className="mx-auto max-w-3xl">
-            <Composer key={id} id={id} busy={busy} waiting={state === "waiting"} dispatch={dispatch} />
+            <Composer id={id} busy={busy} waiting={state === "waiting"} focus={fresh} dispatch={dispatch} />
           </div>
         </div>
       </div>

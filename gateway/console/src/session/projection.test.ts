@@ -66,7 +66,7 @@ it("starts the text anew in a new generation with lower ids, and keeps the activ
     event("text_delta", { delta: "new", block: 1 }, "2-3"),
   );
   expect(state.turns.map(textOf)).toEqual(["new"]);
-  expect(state.missed).toBe(1);
+  expect(state.resets).toBe(1);
   expect(short(state).slice(0, 7)).toEqual(short(before));
   expect(short(state).at(-1)).toBe("output new");
 });

@@ -32,8 +32,8 @@ export interface Projection {
   gates: readonly OpenGate[];
   activity: Activity;
   deleted: boolean;
-  /** Rises when something was missed: what the stream does not repeat is read again. */
-  missed: number;
+  /** How often the stream said that what follows is no continuation. */
+  resets: number;
 }
 
 export type Action =
@@ -49,7 +49,7 @@ export const NOTHING: Projection = {
   gates: [],
   activity: [],
   deleted: false,
-  missed: 0,
+  resets: 0,
 };
 
 export function project(state: Projection, action: Action): Projection {
@@ -92,9 +92,9 @@ function restarted(state: Projection, reason: string): Projection {
   return {
     ...base,
     seen: replays ? undefined : state.seen,
-    missed: state.missed + 1,
+    resets: state.resets + 1,
     activity: appended(kept, {
-      key: `reset-${state.missed}`,
+      key: `reset-${state.resets}`,
       kind: "reset",
       text: RESETS[reason] ?? "The stream starts anew",
     }),

@@ -25,8 +25,9 @@ export function SessionsPage({ id }: { id: string | undefined }) {
   const list = useSessions();
   const sessions = list.data?.pages.flatMap((page) => page.sessions ?? []) ?? [];
   const [dialog, setDialog] = useState<"new" | "help">();
+  const [fresh, setFresh] = useState<string>();
   const [hand, dispatch] = useReducer(desk, id, atFirst);
-  if (hand.active !== id) dispatch({ type: "opened", id });
+  if (hand.active !== id) dispatch({ type: "opened", id, roomy: roomy() });
 
   const onResume = async (session: string): Promise<Error | undefined> => {
     const token = newKey();
@@ -125,6 +126,7 @@ export function SessionsPage({ id }: { id: string | undefined }) {
                   id={id}
                   streamKey={hand.streamKey[id] ?? 0}
                   panel={hand.panel}
+                  fresh={fresh === id}
                   resuming={hand.resuming[id] !== undefined}
                   onPanel={(shown) => {
                     dispatch({ type: "panel", shown });
@@ -152,6 +154,7 @@ export function SessionsPage({ id }: { id: string | undefined }) {
             setDialog(undefined);
             client.setQueryData(sessionKeys.one(session.id), session);
             void client.invalidateQueries({ queryKey: sessionKeys.list });
+            setFresh(session.id);
             go(sessionUrl(session.id));
           }}
         />
@@ -161,8 +164,11 @@ export function SessionsPage({ id }: { id: string | undefined }) {
 }
 
 function atFirst(id: string | undefined): Desk {
-  const panel = window.matchMedia(ROOMY).matches;
-  return { selection: [], active: id, panel, resuming: {}, streamKey: {} };
+  return { selection: [], active: id, panel: roomy(), resuming: {}, streamKey: {} };
+}
+
+function roomy(): boolean {
+  return window.matchMedia(ROOMY).matches;
 }
 
 function focusRow(id: string): void {

@@ -56,3 +56,10 @@ it("selects and leaves out", () => {
   expect(one.selection).toEqual(["b"]);
   expect(desk(one, { type: "toggled", id: "a" }).selection).toEqual(["b", "a"]);
 });
+
+it("shows the activity again for the next session, where there is room", () => {
+  const left = desk(HAND, { type: "deleted", results: [result("a", true)] });
+  expect(desk(left, { type: "opened", id: "b", roomy: true })).toMatchObject({ active: "b", panel: true });
+  const closed = desk(HAND, { type: "panel", shown: false });
+  expect(desk(closed, { type: "opened", id: "b", roomy: true })).toMatchObject({ active: "b", panel: false });
+});

@@ -20,7 +20,8 @@ export interface DeleteResult {
 }
 
 export type DeskAction =
-  | { type: "opened"; id: string | undefined }
+  /** `roomy`: there is room for the activity beside the conversation. */
+  | { type: "opened"; id: string | undefined; roomy: boolean }
   | { type: "toggled"; id: string }
   | { type: "selected"; ids: readonly string[] }
   | { type: "panel"; shown: boolean }
@@ -31,7 +32,8 @@ export type DeskAction =
 export function desk(state: Desk, action: DeskAction): Desk {
   switch (action.type) {
     case "opened":
-      return state.active === action.id ? state : { ...state, active: action.id };
+      if (state.active === action.id) return state;
+      return { ...state, active: action.id, panel: state.active === undefined ? action.roomy : state.panel };
     case "toggled": {
       const without = state.selection.filter((id) => id !== action.id);
       const added = without.length === state.selection.length;

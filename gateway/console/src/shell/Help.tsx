@@ -58,6 +58,7 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
     "Sessions",
     [
       ["i", "Write to the agent"],
+      ["g", "To the agent's question"],
       ["v", "Activity: show, hide"],
       ["u", "Resume"],
       ["Space", "Select the session in the list"],
