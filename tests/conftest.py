@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ import pytest
 from services.engines import Engines, EngineSettings, discard, engines
 from services.kernel.migrations import migrate
 from tests.nats_server import NatsServer
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts its background jobs deaf to Ctrl-C, and what we start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SERVICES = ("threads", "coordination", "planning", "streaming")
 MakeDatabase = Callable[[str], Awaitable[str]]

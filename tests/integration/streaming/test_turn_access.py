@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -111,10 +112,12 @@ async def test_a_purge_removes_what_was_deleted_ten_minutes_ago_and_nothing_else
 
     rows = PostgresAgents(database, timedelta(seconds=15))
     log = JetStreamSessionLog(bus, nothing)
-    assert await purge(rows, log, SystemClock()) == 1
-    async with database.connection() as tx:
+    # The service's own duty may be first; what counts is what is left.
+    assert await purge(rows, log, SystemClock()) <= 1
+    async with asyncio.timeout(20), database.connection() as tx:
         for table, column in (("sessions", "id"), ("turns", "session_id"), ("session_outbox", "session_id")):
-            assert await tx.raw.fetchval(f"SELECT count(*) FROM {table} WHERE {column} = $1", ids[0]) == 0
+            while await tx.raw.fetchval(f"SELECT count(*) FROM {table} WHERE {column} = $1", ids[0]):
+                await asyncio.sleep(0.01)
     subjects = [f"session.default.{name.partition('/')[2]}" for name in (gone, young, kept)]
     left = [await jetstream.last_of(bus, SESSIONS, subject) is not None for subject in subjects]
     assert left == [False, True, True]
