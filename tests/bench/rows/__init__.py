@@ -20,6 +20,7 @@ ROWS: Final = {
     "B6": "b6_attach",
     "B7": "b7_decision_to_event",
     "B9": "b9_up",
+    "B10": "b10_dispatch",
 }
 """Row of the table of design/quality.md to its module here, in the order in which they run."""
 
