@@ -64,11 +64,11 @@ class Site:
                 await asyncio.sleep(0.02)
         return started
 
-    async def gateway(self, *services: Deployable) -> Deployable:
+    async def gateway(self, *services: Deployable, **told: str) -> Deployable:
         """A gateway to these services, answering."""
         listen = f"127.0.0.1:{free_port()}"
         targets = {f"TREADLE_{service.name.upper()}_TARGET": service.address for service in services}
-        started = await self._start("gateway", listen, {"TREADLE_GATEWAY_LISTEN": listen, **targets})
+        started = await self._start("gateway", listen, {"TREADLE_GATEWAY_LISTEN": listen, **targets, **told})
         async with asyncio.timeout(_START_SECONDS):
             while not await _answers(listen):
                 _alive(started)
