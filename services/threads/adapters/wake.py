@@ -18,6 +18,7 @@ class BusWake:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._waiters: set[asyncio.Future[None]] = set()
+        self._rings = 0
 
     async def run(self) -> None:
         """Passes pings of other processes on to the long-polls of this one, for ever."""
@@ -33,8 +34,14 @@ class BusWake:
             await self._bus.ping(JOBS_SUBJECT)
         await self._bus.ping(wake_subject("threads"))
 
-    async def wait_for_jobs(self, seconds: float) -> None:
-        """Until a ping or the time."""
+    def heard(self) -> int:
+        """Rings so far."""
+        return self._rings
+
+    async def wait_for_jobs(self, heard: int, seconds: float) -> None:
+        """Until a ping that came after `heard` was taken, or the time."""
+        if self._rings != heard:
+            return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
         try:
@@ -45,6 +52,7 @@ class BusWake:
             self._waiters.discard(waiter)
 
     def _ring(self) -> None:
+        self._rings += 1
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)

@@ -291,8 +291,12 @@ class Wake(Protocol):
         """There are facts to relay, and jobs to claim if `jobs`."""
         ...
 
-    async def wait_for_jobs(self, seconds: float) -> None:
-        """Returns when there may be new jobs, or after `seconds`."""
+    def heard(self) -> int:
+        """How often new jobs were told of so far: take it before looking at the queue."""
+        ...
+
+    async def wait_for_jobs(self, heard: int, seconds: float) -> None:
+        """Returns when there may be jobs newer than `heard`, at once if there are already, or after `seconds`."""
         ...
 
 

@@ -78,11 +78,12 @@ class Runners:
         """Up to `most` jobs, waiting up to `wait` seconds. A repeated claim_id answers the leases it has."""
         end = asyncio.get_running_loop().time() + wait
         while True:
+            heard = self._wake.heard()
             leased, busy = await self._claim_once(actor, kinds, runner_id, claim_id, most)
             left = end - asyncio.get_running_loop().time()
             if leased or left <= 0 or self._draining.is_set():
                 return leased
-            await self._wait(min(left, _BUSY_POLL if busy else _POLL))
+            await self._wait(heard, min(left, _BUSY_POLL if busy else _POLL))
 
     async def heartbeat(self, job_id: str, fence: int) -> tuple[datetime, bool]:
         """The lease's new end, and whether to stop."""
@@ -273,10 +274,10 @@ class Runners:
             await self._commands.decided(work, Call(job.tenant, actor or LATE), thread, late)
         await self._wake.committed(jobs=False)
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, heard: int, seconds: float) -> None:
         """Until a ping, the time, or the drain."""
         waits = [
-            asyncio.create_task(self._wake.wait_for_jobs(seconds)),
+            asyncio.create_task(self._wake.wait_for_jobs(heard, seconds)),
             asyncio.create_task(self._draining.wait()),
         ]
         try:

@@ -52,7 +52,10 @@ class Nobody:
     async def committed(self, *, jobs: bool) -> None:
         """Nothing."""
 
-    async def wait_for_jobs(self, seconds: float) -> None:
+    def heard(self) -> int:
+        return 0
+
+    async def wait_for_jobs(self, heard: int, seconds: float) -> None:
         """At once."""
 
 
