@@ -40,7 +40,7 @@ EVENT_ID: Final = "Treadle-Event"
 _ROWS: Final = 200
 _BYTES: Final = 4 * 1024 * 1024
 _POLL: Final = 1.0
-_PACE: Final = 0.005
+_PACE: Final = 0.02
 """Seconds between two turns that were not full: a turn costs two transactions' worth of round trips and a batch."""
 _KEPT: Final = timedelta(days=7)
 _PURGE_EVERY: Final = 600.0
