@@ -100,3 +100,10 @@ def _reasons(file: Path) -> set[str]:
 
 def test_roles_are_those_of_the_design() -> None:
     assert {"viewer", "reviewer", "agent", "runner", "admin"} == principal.ROLES
+
+
+@pytest.mark.parametrize("name", ["run", "test", "dev", "node"])
+def test_locks_name_released_packages_only(name: str) -> None:
+    """No address, no folder of one machine: each line is a name and a version."""
+    for line in (ROOT / "requirements" / f"{name}.txt").read_text().splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[A-Za-z0-9.+!-]+", line), line
