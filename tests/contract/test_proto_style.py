@@ -18,6 +18,7 @@ import treadle.threads.v1
 
 PACKAGES = [treadle.threads.v1, treadle.streaming.v1, treadle.coordination.v1, treadle.planning.v1]
 NO_REST = {
+    "treadle.coordination.v1.JobService",
     "treadle.threads.v1.JobService",
     "treadle.streaming.v1.JobService",
     "treadle.streaming.v1.RunnerService",

@@ -1,0 +1,1 @@
+"""Postgres, NATS and the streaming service behind the ports of `application`."""

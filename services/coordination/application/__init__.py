@@ -1,0 +1,1 @@
+"""What coordination does, over the ports that it names."""

@@ -1,0 +1,1 @@
+"""gRPC in and out: protobuf stops here."""
