@@ -1,4 +1,4 @@
-"""What names, briefs and notes may be (A1, C.2): code points are counted, what is over a limit is refused, never cut."""
+"""What names, briefs and notes may be (A1, C.2): code points count; over a limit is refused, not cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker and its statuses as a table (A2, C.3). Pure. An end is an end: only `unknown` may be replaced by anything."""
+"""A worker and its statuses as a table (A2, C.3). Pure. An end stays: only `unknown` may be replaced by anything."""
 
 from __future__ import annotations
 
