@@ -22,8 +22,9 @@ NO_REST = {
     "treadle.threads.v1.JobService",
     "treadle.streaming.v1.JobService",
     "treadle.streaming.v1.RunnerService",
+    "treadle.streaming.v1.ForkService",
 }
-"""For runners only: gRPC, role runner."""
+"""For runners and for other services only: gRPC."""
 
 
 def _services() -> Iterator[ServiceDescriptor]:
