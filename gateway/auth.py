@@ -20,6 +20,5 @@ class Door:
         authorization = header(scope, b"authorization")
         principal = self._authenticator.authenticate(authorization)
         self.limits.spend(principal)
-        kept = None if self._authenticator.open else authorization
-        request.enter(request.RequestContext(scope[REQUEST_ID], principal, kept))
+        request.enter(request.RequestContext(scope[REQUEST_ID], principal, authorization))
         return principal

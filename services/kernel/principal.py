@@ -1,4 +1,4 @@
-"""Who is asking: a verified principal. Every caller has one; without a secret it is the local one."""
+"""Who is asking: a verified principal. Every caller has one; with no secret configured and no token it is LOCAL."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ ROLES: Final = frozenset({"viewer", "reviewer", "agent", "runner", "admin"})
 TENANT: Final = re.compile(r"[a-z0-9_-]{1,63}")
 _SUBJECT_MOST: Final = 256
 _ALGORITHM: Final = "HS256"
+OPEN_KEY: Final = "treadle: no secret is configured, so this key is public"
+"""Signs tokens where no secret is configured. Everybody knows it: such a token only narrows what LOCAL may do anyway,
+so that an agent acts for its own session there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +50,43 @@ class Authenticator:
     """Verifies bearer tokens (JWT, HS256, claims tenant, sub, kind, roles, exp); mints them for our own parts."""
 
     def __init__(self, secret: str | None, clock: Clock) -> None:
-        self._secret = secret
+        """ValueError where the secret is the public key of the open mode."""
+        if secret == OPEN_KEY:
+            raise ValueError("this secret is public: it signs tokens where no secret is configured")
+        self._key = OPEN_KEY if secret is None else secret
+        self._open = secret is None
         self._clock = clock
 
     @property
     def open(self) -> bool:
-        """Whether no secret is configured, so that every caller is LOCAL."""
-        return self._secret is None
+        """Whether no secret is configured, so that a caller without a token is LOCAL."""
+        return self._open
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """The principal of an `authorization` value (`Bearer …`); Unauthenticated when it does not verify."""
-        if self._secret is None:
-            return LOCAL
-        scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        """The principal of an `authorization` value (`Bearer …`); Unauthenticated when it does not verify. A token that
+        is shown must verify in the open mode too, and be of LOCAL's tenant."""
+        scheme, _, token = (authorization or "").strip().partition(" ")
+        if scheme.lower() != "bearer":
+            if self._open:
+                return LOCAL
             raise Unauthenticated("TOKEN_REQUIRED", "a bearer token is needed")
+        if not token.strip():
+            raise Unauthenticated("TOKEN_REQUIRED", "a bearer token is needed")
+        principal = _principal(self._claims(token.strip()))
+        if self._open and principal.tenant != LOCAL.tenant:
+            raise Unauthenticated("TOKEN_INVALID", "without a secret there is one tenant, and the token is of another")
+        return principal
+
+    def _claims(self, token: str) -> dict[str, Any]:
         try:
-            claims = jwt.decode(token.strip(), self._secret, algorithms=[_ALGORITHM], options={"require": ["exp"]})
+            return jwt.decode(token, self._key, algorithms=[_ALGORITHM], options={"require": ["exp"]})
         except jwt.ExpiredSignatureError:
             raise Unauthenticated("TOKEN_EXPIRED", "the token has expired") from None
         except jwt.InvalidTokenError:
             raise Unauthenticated("TOKEN_INVALID", "the token does not verify") from None
-        return _principal(claims)
 
-    def mint(self, principal: Principal, lifetime: timedelta) -> str | None:
-        """A token for the principal; None where no secret is configured."""
-        if self._secret is None:
-            return None
+    def mint(self, principal: Principal, lifetime: timedelta) -> str:
+        """A token for the principal."""
         claims = {
             "tenant": principal.tenant,
             "sub": principal.subject,
@@ -81,7 +94,7 @@ class Authenticator:
             "roles": sorted(principal.roles),
             "exp": self._clock.now() + lifetime,
         }
-        return jwt.encode(claims, self._secret, algorithm=_ALGORITHM)
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM)
 
 
 def _principal(claims: dict[str, Any]) -> Principal:

@@ -143,7 +143,6 @@ def _authorize(settings: RunnerSettings, runner_id: str) -> Authorize | None:
     runner = Principal("default", f"runner:{runner_id}", "service", frozenset({"runner"}))
 
     def bearer() -> str | None:
-        token = authenticator.mint(runner, _TOKEN_LIFETIME)
-        return None if token is None else f"Bearer {token}"
+        return f"Bearer {authenticator.mint(runner, _TOKEN_LIFETIME)}"
 
     return bearer

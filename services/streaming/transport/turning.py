@@ -87,14 +87,13 @@ class TurnMethods(SessionServiceServicer):
     async def MintAgentToken(self, request: pb.MintAgentTokenRequest, context: _Context) -> pb.MintAgentTokenResponse:
         """For an outside agent."""
         session = await self._sessions.get(caller(PEOPLE), names.session_id(request.name))
-        answer = pb.MintAgentTokenResponse(token=agent_token(self._authenticator, session) or "")
-        if answer.token:
-            answer.expire_time.FromDatetime(self._clock.now() + TOKEN_LIFETIME)
+        answer = pb.MintAgentTokenResponse(token=agent_token(self._authenticator, session))
+        answer.expire_time.FromDatetime(self._clock.now() + TOKEN_LIFETIME)
         return answer
 
 
-def agent_token(authenticator: Authenticator, session: Session) -> str | None:
-    """A token that speaks for this session's agent; None where no secret is configured."""
+def agent_token(authenticator: Authenticator, session: Session) -> str:
+    """A token that speaks for this session's agent."""
     agent = Principal(session.tenant, session.id, "agent", frozenset({"agent"}))
     return authenticator.mint(agent, TOKEN_LIFETIME)
 

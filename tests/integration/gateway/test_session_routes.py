@@ -51,7 +51,9 @@ async def test_a_turn_with_a_join_review_over_rest(house: House) -> None:  # noq
         assert [(one["role"], one["text"]) for one in messages] == [("user", "go"), ("assistant", "done")]
         assert (await http.post(f"{at}/abort", json={})).status_code == 409
         token = (await http.post(f"{at}/agent_token", json={})).json()
-        assert token["token"] == ""  # no secret is configured: none is asked for
+        agent = {"authorization": f"Bearer {token['token']}"}
+        assert (await http.get(at, headers=agent)).json()["id"] == session["id"]
+        assert (await http.get(at, headers={"authorization": f"Bearer {token['token']}x"})).status_code == 401
         deleted = await http.post("/api/sessions/batch_delete", json={"ids": [session["id"], "nonsense"]})
         assert deleted.json()["results"] == [
             {"id": session["id"], "ok": True, "code": "deleted"},

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from gateway.limits import Limits
 from gateway.refusals import TooManyRequests
-from services.kernel.principal import LOCAL, Principal
+from services.kernel.clock import SystemClock
+from services.kernel.principal import LOCAL, Authenticator, Principal
 from services.kernel.settings import SettingsFault
 from tests.fakes.running_gateway import SECRET, Gateway, Start, bearer
 
 REVIEWER = frozenset({"reviewer"})
 
 
-async def test_without_a_secret_everybody_is_the_local_user(gateway: Gateway) -> None:
-    response = await gateway.http.get("/api/threads", headers={"authorization": "Bearer whatever"})
-    assert response.status_code == 200
-    assert gateway.script.callers == [LOCAL]
+async def test_without_a_secret_everybody_who_shows_no_token_is_the_local_user(gateway: Gateway) -> None:
+    for headers in ({}, {"authorization": ""}, {"authorization": "Basic YTpi"}):
+        assert (await gateway.http.get("/api/threads", headers=headers)).status_code == 200
+    assert gateway.script.callers == [LOCAL] * 3
+
+
+async def test_without_a_secret_a_token_that_is_shown_must_verify_and_travels_on(gateway: Gateway) -> None:
+    for token in ("whatever", "x", "x.y.z"):
+        refused = await gateway.http.get("/api/threads", headers={"authorization": f"Bearer {token}"})
+        assert refused.status_code == 401
+    assert (await gateway.http.get("/api/threads", headers=bearer())).status_code == 401  # signed with a secret
+    assert gateway.script.asked == []
+    agent = Principal(LOCAL.tenant, "ses_1", "agent", frozenset({"agent"}))
+    token = Authenticator(None, SystemClock()).mint(agent, timedelta(minutes=1))
+    assert (await gateway.http.get("/api/threads", headers={"authorization": f"Bearer {token}"})).status_code == 200
+    assert gateway.script.callers == [agent]
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:0"])

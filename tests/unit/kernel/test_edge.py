@@ -16,7 +16,7 @@ from services.kernel.clock import SystemClock
 from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_errors import refusal_from
 from services.kernel.grpc_server import GrpcServer
-from services.kernel.principal import LOCAL, Authenticator, Principal
+from services.kernel.principal import LOCAL, OPEN_KEY, Authenticator, Principal
 from treadle.streaming.v1 import feed_service_pb2, feed_service_pb2_grpc
 from treadle.threads.v1 import job_service_pb2, job_service_pb2_grpc
 
@@ -160,6 +160,19 @@ async def test_without_a_secret_every_caller_is_the_local_one(tmp_path: Path) ->
     assert seen == [LOCAL]
 
 
+async def test_without_a_secret_a_token_that_is_shown_speaks_for_its_principal(tmp_path: Path) -> None:
+    seen: list[Principal] = []
+
+    async def look() -> None:
+        seen.append(request.current_principal())
+
+    agent = Principal("default", "ses_1", "agent", frozenset({"agent"}))
+    token = Authenticator(None, SystemClock()).mint(agent, timedelta(minutes=1))
+    async with served(tmp_path, look, authorization=f"Bearer {token}") as (jobs, _):
+        await jobs.HeartbeatJob(job_service_pb2.HeartbeatJobRequest())
+    assert seen == [agent]
+
+
 async def test_with_a_secret_a_token_is_needed_and_names_the_tenant(tmp_path: Path) -> None:
     seen: list[Principal] = []
 
@@ -181,6 +194,7 @@ STRANGERS = {
     "no JWT": "Bearer x.y.z",
     "basic": "Basic dTpw",
     "another secret": ("t" * 40, LOCAL, _MINUTE),
+    "the public key": (None, LOCAL, _MINUTE),
     "expired": (SECRET, LOCAL, -_MINUTE),
     "wildcard tenant": (SECRET, Principal("*", "x"), _MINUTE),
     "long tenant": (SECRET, Principal("a" * 64, "x"), _MINUTE),
@@ -204,3 +218,36 @@ async def test_a_caller_that_does_not_verify_is_refused(tmp_path: Path, stranger
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await jobs.HeartbeatJob(job_service_pb2.HeartbeatJobRequest())
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+OPEN_STRANGERS: dict[str, str | tuple[str | None, Principal, timedelta]] = {
+    "no token": "Bearer",
+    "blank": "Bearer  ",
+    "no JWT": "Bearer x.y.z",
+    "lower case": "bearer x",
+    "a secret": (SECRET, LOCAL, _MINUTE),
+    "expired": (None, LOCAL, -_MINUTE),
+    "another tenant": (None, Principal("acme", "ann", "user", frozenset({"viewer"})), _MINUTE),
+}
+
+
+@pytest.mark.parametrize("stranger", OPEN_STRANGERS)
+def test_without_a_secret_a_token_that_does_not_verify_is_refused(stranger: str) -> None:
+    shown = OPEN_STRANGERS[stranger]
+    if isinstance(shown, tuple):
+        secret, claimed, lifetime = shown
+        authorization = f"Bearer {Authenticator(secret, SystemClock()).mint(claimed, lifetime)}"
+    else:
+        authorization = shown
+    with pytest.raises(errors.Unauthenticated):
+        Authenticator(None, SystemClock()).authenticate(authorization)
+
+
+@pytest.mark.parametrize("nothing", [None, "", " ", "Basic dTpw"])
+def test_without_a_secret_a_caller_without_a_token_is_the_local_one(nothing: str | None) -> None:
+    assert Authenticator(None, SystemClock()).authenticate(nothing) == LOCAL
+
+
+def test_the_public_key_is_no_secret() -> None:
+    with pytest.raises(ValueError, match="public"):
+        Authenticator(OPEN_KEY, SystemClock())
