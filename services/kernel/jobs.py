@@ -96,6 +96,12 @@ async def find(tx: Tx, job_id: str) -> Job:
     return _job(row)
 
 
+async def lock(tx: Tx, job_id: str) -> Job | None:
+    """A job, locked, whoever has its lease; None where there is none."""
+    row = await tx.fetchrow(sql.LOCK, job_id=job_id)
+    return None if row is None else _job(row)
+
+
 async def hold(tx: Tx, job_id: str, fence: int) -> Job:
     """Locks a job whose lease the caller still has. Conflict LEASE_LOST otherwise."""
     row = await tx.fetchrow(sql.HOLD, job_id=job_id, the_fence=fence)

@@ -112,6 +112,7 @@ HEARTBEAT = compiled(
     .returning(_j.lease_until, _j.cancel_requested)
 )
 FIND = compiled(select(_TABLE).where(_j.id == bindparam("job_id")))
+LOCK = compiled(select(_TABLE).where(_j.id == bindparam("job_id")).with_for_update())
 HOLD = compiled(select(_TABLE).where(_HELD).with_for_update())
 START = compiled(update(_TABLE).where(_HELD).values(started=true(), updated_at=_now))
 END = compiled(

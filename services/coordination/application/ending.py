@@ -86,7 +86,5 @@ async def bill(
         tokens=worker.tokens + more,
         billed_at=now if worker.billed_at is not None else None,
     )
-    charged = replace(coordinator, spent_ms=coordinator.spent_ms + spent, spent_tokens=coordinator.spent_tokens + more)
     await work.save_worker(billed)
-    await work.save_coordinator(charged)
-    return billed, charged
+    return billed, await work.charge(coordinator, spent, more)

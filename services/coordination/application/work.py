@@ -63,7 +63,11 @@ class Work(Protocol):
         ...
 
     async def save_coordinator(self, changed: Coordinator) -> None:
-        """Writes every column but the keys; the row is locked."""
+        """Writes every column but the keys and what was spent (`charge`); the row is locked."""
+        ...
+
+    async def charge(self, coordinator: Coordinator, milliseconds: int, tokens: int) -> Coordinator:
+        """Adds to what was spent, whatever the caller's copy says; answers the coordinator as it is now."""
         ...
 
     async def worker(self, tenant: str, coordinator_id: str, name: str) -> Worker | None:

@@ -105,6 +105,7 @@ _STATEMENTS = (
         partial boolean NOT NULL,
         text text NOT NULL CHECK (octet_length(text) <= 3145728),
         section text,
+        result_length bigint NOT NULL,
         created_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, worker_id, version),
         FOREIGN KEY (tenant, worker_id) REFERENCES workers (tenant, id) ON DELETE CASCADE

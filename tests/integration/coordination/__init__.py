@@ -1,0 +1,1 @@
+"""Coordination on a real Postgres and a real nats-server."""
