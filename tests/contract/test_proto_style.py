@@ -23,6 +23,7 @@ NO_REST = {
     "treadle.streaming.v1.JobService",
     "treadle.streaming.v1.RunnerService",
     "treadle.streaming.v1.ForkService",
+    "treadle.planning.v1.WorkspaceService",
 }
 """For runners and for other services only: gRPC."""
 
@@ -40,7 +41,7 @@ by_name = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.f
 
 
 def _is_mutation(method: MethodDescriptor) -> bool:
-    return not method.name.startswith(("Get", "List", "Explain", "Subscribe", "Wait", "Preview", "Compose"))
+    return not method.name.startswith(("Get", "List", "Explain", "Subscribe", "Wait", "Preview", "Compose", "Diff"))
 
 
 @by_name
