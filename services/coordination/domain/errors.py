@@ -1,0 +1,92 @@
+"""The refusals of coordination; reasons are those of `error_reason.proto`."""
+
+from __future__ import annotations
+
+from services.coordination.domain.worker import Worker
+from services.kernel.errors import AlreadyExists, Conflict, Denied, Exhausted, NotAllowed, NotFound, Unavailable
+
+
+def session_not_found(session_id: str) -> NotFound:
+    """No such session, or not any more."""
+    return NotFound("SESSION_NOT_FOUND", "there is no such session", session=session_id)
+
+
+def coordinator_not_found(session_id: str) -> NotFound:
+    """The session has no record."""
+    return NotFound("COORDINATOR_NOT_FOUND", "this session coordinates no workers", session=session_id)
+
+
+def worker_not_found(name: str) -> NotFound:
+    """The coordinator has no worker of that name."""
+    return NotFound("WORKER_NOT_FOUND", "the coordinator has no worker of that name", thread_name=name[:64])
+
+
+def name_taken(name: str) -> AlreadyExists:
+    """One name, one worker (A1)."""
+    return AlreadyExists("NAME_TAKEN", f"a worker named {name} already exists", thread_name=name)
+
+
+def already_registered(session_id: str) -> AlreadyExists:
+    """One session, one worker, of one coordinator (A6)."""
+    return AlreadyExists("WORKER_ALREADY_REGISTERED", "this session is a worker already", worker_session_id=session_id)
+
+
+def worker_ended(worker: Worker) -> Conflict:
+    """An end stays (A2)."""
+    refusal = Conflict(
+        "WORKER_ENDED",
+        f"the worker {worker.name} has ended as {worker.status}",
+        thread_name=worker.name,
+        status=worker.status,
+    )
+    refusal.metadata["reason"] = worker.reason
+    return refusal
+
+
+def worker_managed(worker: Worker) -> NotAllowed:
+    """A managed worker's status comes from its runs."""
+    return NotAllowed("WORKER_MANAGED", "a managed worker ends by itself, or by thread_cancel", kind=worker.kind)
+
+
+def not_yours() -> Denied:
+    """An agent acts for the session of its credential; a worker on its own thread."""
+    return Denied("NOT_YOURS", "a worker acts on its own thread, a coordinator on its own workers")
+
+
+def depth_exceeded() -> NotAllowed:
+    """Depth 1 (C.2)."""
+    return NotAllowed("DEPTH_EXCEEDED", "a worker cannot have workers of its own")
+
+
+def thread_mode_disabled() -> NotAllowed:
+    """The session is no coordinator, or thread mode is off."""
+    return NotAllowed("THREAD_MODE_DISABLED", "thread mode is off in this conversation: a person turns it on")
+
+
+def no_live_turn() -> NotAllowed:
+    """Spawning needs a live turn; the words are those of C.2."""
+    return NotAllowed(
+        "NO_LIVE_TURN",
+        "thread_spawn needs a live coordinator turn (no active parent session). "
+        "Create the worker from the thread view instead.",
+    )
+
+
+def turn_ended() -> NotAllowed:
+    """The turn was aborted, or its session deleted, while workers were being spawned."""
+    return NotAllowed("TURN_ENDED", "the coordinator's turn has been stopped: nothing was spawned")
+
+
+def too_many_threads(limit: int, what: str) -> Exhausted:
+    """A cap of C.2. `what` is counted."""
+    return Exhausted("TOO_MANY_THREADS", f"a coordinator may have at most {limit} {what}", limit=limit)
+
+
+def budget_exhausted() -> Exhausted:
+    """The coordinator's budget is spent."""
+    return Exhausted("BUDGET_EXHAUSTED", "the budget of this conversation's workers is spent")
+
+
+def streaming_unavailable() -> Unavailable:
+    """Nobody can say whether the turn is live."""
+    return Unavailable("STREAMING_UNAVAILABLE", "the streaming service cannot be asked right now")
