@@ -47,7 +47,7 @@ WORKERS: Final = Table(
     *_numbers("spent_ms", "tokens", "note_seq"),
     Column("report_version", Integer),
     Column("collected_version", Integer),
-    *_times("billed_at", "created_at", "updated_at", "started_at", "expires_at", "ended_at"),
+    *_times("billed_at", "created_at", "updated_at", "started_at", "expires_at", "stop_by", "woken_at", "ended_at"),
 )
 NOTES: Final = Table(
     "notes",

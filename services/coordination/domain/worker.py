@@ -99,8 +99,8 @@ class Coordinator:
 @dataclass(frozen=True, slots=True)
 class Worker:
     """A worker's row. `said`: its agent has said something, so it is not started again by itself. `launches`: how
-    often a runner took it. `stop_reason`: a stop was asked for, and why (a Reason). `late`: it ended after the turn
-    that spawned it."""
+    often a runner took it. `stop_reason`: a stop was asked for, and why (a Reason); `stop_by`: when the service ends it
+    itself. `late`: it ended after the turn that spawned it."""
 
     tenant: str
     id: str
@@ -137,6 +137,7 @@ class Worker:
     collected_version: int = 0
     started_at: datetime | None = None
     expires_at: datetime | None = None
+    stop_by: datetime | None = None
     ended_at: datetime | None = None
 
     @property

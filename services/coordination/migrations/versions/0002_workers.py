@@ -68,6 +68,8 @@ _STATEMENTS = (
         updated_at timestamptz NOT NULL,
         started_at timestamptz,
         expires_at timestamptz,
+        stop_by timestamptz,
+        woken_at timestamptz,
         ended_at timestamptz,
         PRIMARY KEY (tenant, id),
         FOREIGN KEY (tenant, coordinator_id) REFERENCES coordinators (tenant, session_id) ON DELETE CASCADE,
@@ -82,6 +84,9 @@ _STATEMENTS = (
     "CREATE UNIQUE INDEX workers_session ON workers (tenant, session_id)",
     "CREATE INDEX workers_listed ON workers (tenant, coordinator_id, created_at, id)",
     "CREATE INDEX workers_expiring ON workers (expires_at) WHERE ended_at IS NULL AND expires_at IS NOT NULL",
+    "CREATE INDEX workers_stopping ON workers (stop_by) WHERE ended_at IS NULL AND stop_by IS NOT NULL",
+    # Ends that a wake may have to tell of.
+    "CREATE INDEX workers_untold ON workers (tenant, coordinator_id) WHERE late AND woken_at IS NULL",
     "CREATE INDEX workers_turn ON workers (tenant, coordinator_id, spawned_by_turn) WHERE ended_at IS NULL",
     """
     CREATE TABLE notes (
