@@ -9,6 +9,7 @@ from gateway.auth import Door
 from gateway.clients import Clients
 from gateway.contexts import services
 from gateway.limits import Limits
+from gateway.open_calls import OpenCalls
 from gateway.openapi.document import document
 from gateway.openapi.pages import DocumentPages
 from gateway.readiness import Readiness
@@ -16,6 +17,7 @@ from gateway.rest import Api, Endpoint
 from gateway.server import HttpServer
 from gateway.settings import GatewaySettings
 from gateway.sse.endpoint import StreamEndpoint
+from gateway.sse.messages import MessagesEndpoint
 from gateway.sse.streams import Streams
 from gateway.transcode.http_rules import Route, routes_of
 from gateway.unary import UnaryEndpoint
@@ -40,9 +42,10 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     streams = Streams(settings.sse_keepalive_seconds, settings.sse_linger_seconds)
     life.spawn("sse-keepalive", streams.hubs.run)
     readiness = Readiness(clients.channels)
+    calls = OpenCalls()
 
     routes = routes_of(services())
-    endpoints = [(route, _endpoint(route, settings, clients, streams, limits)) for route in routes]
+    endpoints = [(route, _endpoint(route, settings, clients, streams, limits, calls)) for route in routes]
     app = make_app(
         Api(endpoints, Door(authenticator, limits)),
         readiness,
@@ -60,14 +63,19 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
 
     life.on_drain(readiness.drain)
     life.on_drain(streams.hubs.close)
+    life.on_drain(calls.close)
     life.on_drain(server.stop)
     return Bound("gateway", address)
 
 
-def _endpoint(route: Route, settings: GatewaySettings, clients: Clients, streams: Streams, limits: Limits) -> Endpoint:
+def _endpoint(
+    route: Route, settings: GatewaySettings, clients: Clients, streams: Streams, limits: Limits, calls: OpenCalls
+) -> Endpoint:
     if not route.streaming:
         call = clients.unary(route)
         return UnaryEndpoint(route, call, settings.gateway_body_bytes, settings.gateway_deadline_seconds)
+    if not route.feed:
+        return MessagesEndpoint(route, clients.stream(route), limits, calls, settings.sse_keepalive_seconds)
     streams.register(route.rpc, clients.stream(route), message_factory.GetMessageClass(route.request))
     accept = min(_ACCEPT_SECONDS, settings.gateway_deadline_seconds)
     return StreamEndpoint(route, streams, limits, accept, settings.sse_retry_milliseconds)

@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from gateway.contexts import MODULES
 from gateway.origin import is_loopback
 from services.kernel.settings import CommonSettings
 
@@ -22,6 +23,10 @@ class GatewaySettings(CommonSettings):
     """gRPC address of the threads service, `host:port` or `unix:path`."""
     streaming_target: str = "127.0.0.1:9104"
     """gRPC address of the streaming service."""
+    coordination_target: str = "127.0.0.1:9102"
+    """gRPC address of the coordination service."""
+    planning_target: str = "127.0.0.1:9103"
+    """gRPC address of the planning service."""
     console_dist: Path = _PACKAGED_CONSOLE
     """The built console."""
 
@@ -66,8 +71,8 @@ class GatewaySettings(CommonSettings):
         return host.strip("[]"), int(port)
 
     def targets(self) -> dict[str, str]:
-        """Context to gRPC address."""
-        return {"threads": self.threads_target, "streaming": self.streaming_target}
+        """Context to gRPC address, for each context that the gateway speaks for (gateway.contexts)."""
+        return {context: str(getattr(self, f"{context}_target")) for context in MODULES}
 
     def allowed_hosts(self) -> frozenset[str]:
         """gateway_allowed_hosts as a set."""

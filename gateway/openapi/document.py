@@ -91,9 +91,14 @@ def _body(route: Route, schemas: Schemas) -> dict[str, Any]:
 
 
 def _answer(route: Route, schemas: Schemas) -> dict[str, Any]:
-    if route.streaming:
+    if route.feed:
         text = "Server-Sent Events: named events with ids, one line of JSON each; comments keep the connection alive."
         return {"description": text, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    if route.streaming:
+        text = "Server-Sent Events without ids, one line of JSON each (`x-events`); comments keep the connection alive."
+        events = {event.name: schemas.field(event) for event in route.response.oneofs[0].fields}
+        content = {"schema": {"type": "string"}, "x-events": events}
+        return {"description": text, "content": {"text/event-stream": content}}
     answer: dict[str, Any] = {
         "description": comments().get(route.response.full_name) or "The answer.",
         "content": {"application/json": {"schema": schemas.reference(route.response)}},
@@ -118,7 +123,7 @@ def _parameters(route: Route, schemas: Schemas) -> Iterator[dict[str, Any]]:
             if field.name not in filled and _in_query(field):
                 yield _query_parameter(field, schemas)
     yield from (header for field, header in _HEADERS.items() if field in route.request.fields_by_name)
-    if route.streaming:
+    if route.feed:
         yield _LAST_EVENT_ID
 
 

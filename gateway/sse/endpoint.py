@@ -25,8 +25,8 @@ from services.kernel.principal import Principal
 
 _log = telemetry.get_logger("gateway.sse")
 _CURSOR: Final = "last_event_id"
-_PING: Final = b": keep-alive\n\n"
-_HEADERS: Final = [
+PING: Final = b": keep-alive\n\n"
+HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
@@ -88,7 +88,7 @@ class _Stream:
 
     async def run(self, receive: Receive, hello: bytes) -> None:
         """Until the connection is gone; a reader that leaves is not a cancel of anything."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         writer = asyncio.create_task(self._write(hello))
         self._reader.on_news = self._pass_on
         self._reader.on_cut = lambda reason: self._cut(writer, reason)
@@ -105,7 +105,7 @@ class _Stream:
         try:
             while True:
                 await write(encode(body))
-                body = await wire() or _PING
+                body = await wire() or PING
         except StreamClosed as closed:
             self._reason = closed.reason
         except grpc.RpcError:

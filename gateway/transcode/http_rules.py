@@ -14,6 +14,7 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDesc
 _TEMPLATE: Final = re.compile(r"\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^{}]+)")
 _LITERAL: Final = re.compile(r"[A-Za-z0-9._~-]+")
 _VERBS: Final = ("get", "put", "post", "delete", "patch")
+_FEED: Final = "treadle.streaming.v1.FrameBatch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Route:
     def response(self) -> Descriptor:
         """The response message; of a stream, the message that is repeated."""
         return self.method.output_type
+
+    @property
+    def feed(self) -> bool:
+        """Whether it is a stream of frames, which is followed for good and resumed by ids (gateway.sse.endpoint)."""
+        return self.streaming and self.response.full_name == _FEED
 
 
 class RuleFault(Exception):

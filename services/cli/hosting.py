@@ -48,8 +48,8 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
         return {**shared, f"{name}_database_url": engines.database_url(name)}
 
     threads = await host("threads", build_threads, load(ThreadsSettings, **urls("threads")))
-    await host("coordination", build_coordination, load(CoordinationSettings, **urls("coordination")))
-    await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
+    coordination = await host("coordination", build_coordination, load(CoordinationSettings, **urls("coordination")))
+    planning = await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
     streaming = await host("streaming", build_streaming, load(StreamingSettings, **urls("streaming")))
     await host(
         "runner",
@@ -64,6 +64,8 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
             gateway_listen=gateway_listen,
             threads_target=threads.address,
             streaming_target=streaming.address,
+            coordination_target=coordination.address,
+            planning_target=planning.address,
         ),
     )
     return gateway.address

@@ -22,7 +22,8 @@ from tests.fakes.running_gateway import Gateway, gateways
 
 ROUTES = routes_of(services())
 UNARY = [route for route in ROUTES if not route.streaming]
-STREAMS = [route for route in ROUTES if route.streaming]
+FEEDS = [route for route in ROUTES if route.feed]
+ENDING = [route for route in ROUTES if route.streaming and not route.feed]
 NAMED = {route.rpc.rpartition("/")[2]: route for route in ROUTES}
 REFUSALS: list[tuple[errors.Refusal, int]] = [
     (errors.Invalid("R", "m", field="x"), 400),
@@ -88,7 +89,7 @@ async def test_every_unary_rpc_is_reachable_and_its_answer_is_whole(gateway: Gat
     [(asked, request)] = gateway.script.asked
     assert asked == name
     for variable in route.variables:
-        assert getattr(request, variable.field).endswith("/id_1")
+        assert getattr(request, variable.field).rpartition("/")[2] == "id_1"
 
 
 @pytest.mark.parametrize(("refusal", "status"), REFUSALS, ids=lambda value: type(value).__name__)
@@ -117,14 +118,39 @@ async def test_every_route_masks_bugs_and_refuses_what_it_does_not_know(gateway:
     assert unknown.json()["metadata"]["field"] == "unknown_field"
 
 
-@pytest.mark.parametrize("route", STREAMS, ids=ident)
-async def test_every_stream_is_reachable_and_answers_its_refusals(gateway: Gateway, route: Route) -> None:
+@pytest.mark.parametrize("route", [*FEEDS, *ENDING], ids=ident)
+async def test_every_stream_answers_its_refusals(gateway: Gateway, route: Route) -> None:
     for refusal in (errors.NotFound("R", "m"), errors.Denied("R", "m"), errors.Invalid("R", "m")):
         gateway.script.answers[route.method.name] = refusal
         response = await call(gateway, route)
         assert response.status_code in (400, 403, 404)
         assert response.json()["reason"] == "R"
-    gateway.script.answers.clear()
+
+
+@pytest.mark.parametrize("route", ENDING, ids=ident)
+async def test_every_stream_that_ends_is_reachable_and_its_answer_is_whole(gateway: Gateway, route: Route) -> None:
+    sent = []
+    for field in route.response.oneofs[0].fields:
+        message = message_factory.GetMessageClass(route.response)()
+        getattr(message, field.name).CopyFrom(filled(field.message_type))
+        sent.append(message)
+    gateway.script.answers[route.method.name] = sent
+    response = await call(gateway, route)
+    assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+    *events, rest = response.text.split("\n\n")
+    assert rest == ""
+    for event, message in zip(events, sent, strict=True):
+        name, data = event.split("\n")
+        member = message.WhichOneof(route.response.oneofs[0].name)
+        assert name == f"event: {member}"
+        assert (
+            orjson.loads(data.removeprefix("data: "))
+            == orjson.loads(encoder_of(route.response).encode(message))[member]
+        )
+
+
+@pytest.mark.parametrize("route", FEEDS, ids=ident)
+async def test_every_feed_is_reachable(gateway: Gateway, route: Route) -> None:
     name = "tenant" if not route.variables else path_of(route).removeprefix("/api/").removesuffix("/stream")
     gateway.services.log(name).append(b"{}", event="thread")
     async with gateway.http.stream("GET", path_of(route)) as response:
@@ -177,6 +203,9 @@ def test_the_document_is_valid_openapi_and_names_every_route() -> None:
         assert ("412" in operation["responses"]) == ("etag" in route.request.fields_by_name)
     references = set(re.findall(rb'"#/components/schemas/([^"]+)"', orjson.dumps(made)))
     assert {name.decode() for name in references} == set(made["components"]["schemas"])
+    waiting = operations["CoordinationService_WaitWorkers"]
+    assert set(waiting["responses"]["200"]["content"]["text/event-stream"]["x-events"]) == {"worker", "done"}
+    assert "Last-Event-ID" not in {parameter["name"] for parameter in waiting["parameters"]}
     assert "text/event-stream" in operations["FeedService_SubscribeTenant"]["responses"]["200"]["content"]
 
 

@@ -30,25 +30,44 @@ class Script:
     asked: list[tuple[str, Any]] = field(default_factory=list)
     callers: list[Any] = field(default_factory=list)
     request_ids: list[str] = field(default_factory=list)
+    open_calls: int = 0
 
     def forget(self) -> None:
         """As new."""
         for kept in (self.answers, self.asked, self.callers, self.request_ids):
             kept.clear()
 
-    async def unary(self, method: MethodDescriptor, request: Any) -> Any:
-        """The scripted answer, or an empty one."""
+    def note(self, method: MethodDescriptor, request: Any) -> None:
+        """Who asked what."""
         self.asked.append((method.name, request))
         context = current()
         assert context is not None
         self.callers.append(context.principal)
         self.request_ids.append(context.request_id)
+
+    async def unary(self, method: MethodDescriptor, request: Any) -> Any:
+        """The scripted answer, or an empty one."""
+        self.note(method, request)
         answer = self.answers.get(method.name)
         if isinstance(answer, Exception):
             raise answer
         if callable(answer):
             return await answer(request)
         return answer if answer is not None else message_factory.GetMessageClass(method.output_type)()
+
+    async def messages(self, method: MethodDescriptor, request: Any) -> AsyncIterator[Any]:
+        """The scripted messages of a stream that ends: a list, or what a handler of the request yields."""
+        answer = self.answers.get(method.name, [])
+        self.open_calls += 1
+        try:
+            if callable(answer):
+                async for message in answer(request):
+                    yield message
+            else:
+                for message in answer:
+                    yield message
+        finally:
+            self.open_calls -= 1
 
 
 class FakeLog:
@@ -161,10 +180,14 @@ class FakeServices:
             return await self.script.unary(method, request)
 
         async def stream(_: Any, request: Any, context: Any) -> AsyncIterator[Any]:
-            self.script.asked.append((method.name, request))
+            self.script.note(method, request)
             refusal = self.script.answers.get(method.name)
             if isinstance(refusal, Exception):
                 raise refusal
+            if method.output_type.full_name != FrameBatch.DESCRIPTOR.full_name:
+                async for message in self.script.messages(method, request):
+                    yield message
+                return
             log = self.logs.get(getattr(request, "name", "tenant"))
             if log is None:
                 raise NotFound("SESSION_NOT_FOUND", "there is no such stream")

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from gateway.contexts import MODULES
 from gateway.main import build
 from gateway.settings import GatewaySettings
 from services.kernel.clock import SystemClock
@@ -67,8 +68,7 @@ async def gateways() -> AsyncIterator[Start]:
                 "gateway_listen": "127.0.0.1:0",
                 "console_dist": folder / "dist",
                 "sse_linger_seconds": 0.05,
-                "threads_target": services.address,
-                "streaming_target": services.address,
+                **{f"{context}_target": services.address for context in MODULES},
             }
             settings = load(GatewaySettings, **{**defaults, **overrides})
             life = await stack.enter_async_context(Lifecycle("gateway", settings.drain_seconds))

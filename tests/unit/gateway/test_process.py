@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 
+from gateway.contexts import MODULES
 from services.kernel.clock import SystemClock
 from services.kernel.principal import Authenticator
 from tests.fakes.gateway_services import FakeServices
@@ -65,8 +66,7 @@ async def test_pub25_sigterm_with_open_streams_ends_them_and_the_process_cleanly
     port = _free_port()
     told = {
         "gateway_listen": f"127.0.0.1:{port}",
-        "threads_target": services.address,
-        "streaming_target": services.address,
+        **{f"{context}_target": services.address for context in MODULES},
     }
     async with process(**told) as running:
         await _ready(port)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway.contexts import MODULES
 from services.kernel.errors import Conflict, EtagMismatch, Invalid, TooLarge
 from tests.fakes.running_gateway import Gateway, Start
 from treadle.threads.v1 import thread_service_pb2 as threads
@@ -190,7 +191,9 @@ async def test_a_service_that_is_gone_is_503_and_readyz_says_which(start: Start)
     assert "127.0.0.1" not in response.text
     ready = await gateway.http.get("/readyz")
     assert ready.status_code == 503
-    assert ready.json()["services"] == {"threads": "unreachable", "streaming": "serving"}
+    assert ready.json()["services"] == {
+        context: "unreachable" if context == "threads" else "serving" for context in MODULES
+    }
     assert (await gateway.http.get("/healthz")).status_code == 200
 
 
