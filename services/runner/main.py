@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
@@ -22,10 +23,12 @@ from services.runner.actions.hosts import AllowedHosts
 from services.runner.actions.http_request import HttpRequest
 from services.runner.actions.shell import Shell
 from services.runner.actions.task_create import TaskCreate
+from services.runner.adapters.coordination_jobs import CoordinationJobs
 from services.runner.adapters.payload import JsonCodec
 from services.runner.adapters.streaming_jobs import StreamingJobs
 from services.runner.adapters.streaming_sessions import StreamingSessions
 from services.runner.adapters.threads_jobs import ThreadsJobs
+from services.runner.adapters.worker_sessions import WorkerStreams
 from services.runner.application.agents import Agents
 from services.runner.application.claiming import Claiming
 from services.runner.application.job_run import JobRun, Timing
@@ -33,6 +36,7 @@ from services.runner.application.ports import LeasedJob, Provider
 from services.runner.application.presence import say_present
 from services.runner.application.sessions.holding import Holding
 from services.runner.application.work import Work
+from services.runner.application.workers.run import WorkerRun
 from services.runner.cleanup.file_line import FileLine
 from services.runner.cleanup.task_line import TaskLine
 from services.runner.providers.scripted import Scripted
@@ -72,18 +76,28 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
     def open_run(job: LeasedJob) -> JobRun:
         return JobRun(jobs, work, job, timing)
 
-    claiming = Claiming(jobs, open_run, new_id, most=settings.runner_concurrency, wait=settings.runner_wait_seconds)
-    _hold_sessions(settings, life, runner_id, timing)
-    life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
-    life.spawn("claiming", claiming.run)
+    most, wait = settings.runner_concurrency, settings.runner_wait_seconds
+    claiming = Claiming("threads", jobs, open_run, new_id, most=most, wait=wait)
+    claimings = [
+        claiming,
+        *_hold_sessions(settings, life, runner_id, timing),
+        *_run_workers(settings, life, runner_id, timing),
+    ]
+
+    async def drain() -> None:
+        await asyncio.gather(*(one.drain(settings.drain_seconds / 2) for one in claimings))
+
+    life.on_drain(drain)
+    for one in claimings:
+        life.spawn(f"claiming_{one.what}", one.run)
     return Bound("runner", settings.threads_target)
 
 
-def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> None:
+def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> list[Claiming]:
     """Sessions of the streaming service, where this runner has an agent to offer."""
     agents = _agents(settings)
     if not settings.streaming_target or not agents:
-        return
+        return []
     if any(adapter.name == Pi.name for adapter in agents):
         sweep_strays()
     channel = open_channel(settings.streaming_target, _authorize(settings, runner_id))
@@ -94,10 +108,28 @@ def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, ti
     def open_run(job: LeasedJob) -> JobRun:
         return JobRun(jobs, Holding(sessions, agents), job, timing)
 
-    claiming = Claiming(jobs, open_run, new_id, most=settings.session_concurrency, wait=settings.runner_wait_seconds)
-    life.on_drain(lambda: claiming.drain(settings.drain_seconds / 2))
-    life.spawn("claiming_sessions", claiming.run)
     life.spawn("presence", lambda: say_present(jobs, new_id, settings.heartbeat_seconds * 2))
+    most, wait = settings.session_concurrency, settings.runner_wait_seconds
+    return [Claiming("sessions", jobs, open_run, new_id, most=most, wait=wait)]
+
+
+def _run_workers(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> list[Claiming]:
+    """Workers of the coordination service, in sessions of the streaming service. Their limit is their own: a worker
+    needs a place for its session, and must not take it."""
+    if not settings.coordination_target or not settings.streaming_target:
+        return []
+    coordination = open_channel(settings.coordination_target, _authorize(settings, runner_id))
+    life.push(coordination.close)
+    streaming = open_channel(settings.streaming_target)
+    life.push(streaming.close)
+    jobs = CoordinationJobs(coordination, runner_id)
+    sessions = WorkerStreams(streaming)
+
+    def open_run(job: LeasedJob) -> WorkerRun:
+        return WorkerRun(jobs, sessions, job, timing)
+
+    most, wait = settings.worker_concurrency, settings.runner_wait_seconds
+    return [Claiming("workers", jobs, open_run, new_id, most=most, wait=wait)]
 
 
 def _agents(settings: RunnerSettings) -> list[Agents]:

@@ -19,6 +19,12 @@ class RunnerSettings(CommonSettings):
     """The threads service's gRPC address."""
     streaming_target: str = "127.0.0.1:9104"
     """The streaming service's gRPC address; empty: this runner holds no sessions."""
+    coordination_target: str = ""
+    """The coordination service's gRPC address; empty: this runner takes no workers and asks for no context there."""
+    planning_target: str = ""
+    """The planning service's gRPC address; empty: no plan is put before the agents."""
+    gateway_url: str = ""
+    """The gateway's URL, for example `http://127.0.0.1:8420`; empty: agents have no tools."""
     runner_id: str = Field(default="", pattern=r"^[!-~]{0,128}$")
     """This runner's own name, printable ASCII without spaces; empty: made from host name and process id."""
     runner_concurrency: int = Field(default=4, ge=1, le=32)
@@ -52,6 +58,8 @@ class RunnerSettings(CommonSettings):
     """Agents that this runner offers, where they are there: `openai` needs a base URL, `pi` a program."""
     session_concurrency: int = Field(default=64, ge=1, le=1000)
     """Sessions at a time."""
+    worker_concurrency: int = Field(default=32, ge=1, le=1000)
+    """Workers at a time; each is watched here, and its session is held by whichever runner takes it."""
     scripted_pace_ms: float = Field(default=20.0, ge=0, le=10_000)
     """Between two words of the scripted agent."""
     openai_base_url: str = ""

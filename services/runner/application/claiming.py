@@ -5,16 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from services.kernel import telemetry
 from services.kernel.errors import DeadlineExceeded, Refusal, Unavailable
 from services.kernel.ids import NewId
 from services.runner.application.backoff import MOST_SECONDS, delays
-from services.runner.application.job_run import JobRun
-from services.runner.application.ports import Jobs, LeasedJob
+from services.runner.application.ports import LeasedJob
 
 _log = telemetry.get_logger("runner.claiming")
+
+
+class Claims(Protocol):
+    """Where jobs come from."""
+
+    async def claim(self, claim_id: str, limit: int, wait: float) -> Sequence[LeasedJob]:
+        """Up to `limit` jobs, waiting up to `wait` seconds. The same claim_id answers the same leases."""
+        ...
+
+
+class Run(Protocol):
+    """One job from claim to report."""
+
+    async def run(self) -> None:
+        """To the end; never raises but for a cancel of the runner itself."""
+        ...
+
+    def wind_down(self) -> None:
+        """This runner stops soon: the work may end at a good moment."""
+        ...
+
+    def drain(self) -> None:
+        """This runner stops: end now."""
+        ...
 
 
 class Claiming:
@@ -22,20 +45,22 @@ class Claiming:
 
     def __init__(
         self,
-        jobs: Jobs,
-        open_run: Callable[[LeasedJob], JobRun],
+        what: str,
+        jobs: Claims,
+        open_run: Callable[[LeasedJob], Run],
         new_id: NewId,
         *,
         most: int,
         wait: float,
     ) -> None:
-        """`most`: jobs at a time; `wait`: seconds of one long-poll."""
+        """`what` it claims, for the log; `most`: jobs at a time; `wait`: seconds of one long-poll."""
+        self.what = what
         self._jobs = jobs
         self._open_run = open_run
         self._new_id = new_id
         self._most = most
         self._wait = wait
-        self._running: dict[asyncio.Task[None], JobRun] = {}
+        self._running: dict[asyncio.Task[None], Run] = {}
         self._draining = asyncio.Event()
         self._claiming = asyncio.Lock()
         self._unheard: tuple[str, int] | None = None

@@ -22,6 +22,7 @@ from services.runner.application.backoff import delays
 from services.runner.application.lease import Lease
 from services.runner.application.outcome import Completed, Dropped, GaveUp, Outcome, Stop
 from services.runner.application.ports import Jobs, LeasedJob
+from services.runner.application.reporting import offer
 from services.runner.application.work import Begin
 from services.runner.domain.failure import Code, Failed, fit_detail
 
@@ -142,19 +143,7 @@ class JobRun:
         if isinstance(outcome, Dropped):
             _log.warning("job.dropped", job=self._job.id, about=self._job.about, fence=self._job.fence)
             return
-        give_up_at = time.monotonic() + self._timing.report
-        for delay in delays():
-            try:
-                await self._send(outcome)
-                return
-            except (Unavailable, DeadlineExceeded) as refusal:
-                if time.monotonic() > give_up_at:
-                    _log.error("job.report_given_up", job=self._job.id, reason=refusal.reason)
-                    return
-                await asyncio.sleep(delay)
-            except Refusal as refusal:
-                _log.warning("job.report_refused", job=self._job.id, fence=self._job.fence, reason=refusal.reason)
-                return
+        await offer(lambda: self._send(outcome), self._job, self._timing.report)
 
     async def _send(self, outcome: Completed | GaveUp) -> None:
         match outcome:

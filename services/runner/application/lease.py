@@ -7,26 +7,37 @@ counts as lost. Time is the monotonic clock, which goes on while the process is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from typing import Protocol
 
 from services.kernel import telemetry
 from services.kernel.errors import Conflict, NotFound, Refusal
 from services.runner.application.outcome import Stop
-from services.runner.application.ports import Jobs, LeasedJob
+from services.runner.application.ports import LeasedJob
 
 _log = telemetry.get_logger("runner.lease")
+
+
+class Heartbeats(Protocol):
+    """Where a lease is kept."""
+
+    async def heartbeat(self, job: LeasedJob) -> bool:
+        """Keeps the lease; True means that the work is not wanted any more."""
+        ...
 
 
 class Lease:
     """One lease. `stop` is answered when the work must end; `keep()` runs until cancelled or lost."""
 
-    def __init__(self, jobs: Jobs, job: LeasedJob, *, every: float, lasts: float) -> None:
+    def __init__(self, jobs: Heartbeats, job: LeasedJob, *, every: float, lasts: float) -> None:
         """`every`: seconds between heartbeats; `lasts`: seconds that the owner gives for each."""
         self._jobs = jobs
         self._job = job
         self._every = every
         self._lasts = lasts
         self._kept_at = time.monotonic()
+        self._soon = asyncio.Event()
         self.stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
 
     @property
@@ -39,10 +50,14 @@ class Lease:
         if not self.stop.done():
             self.stop.set_result(why)
 
+    def beat_soon(self) -> None:
+        """The next heartbeat has something to say: it goes at once."""
+        self._soon.set()
+
     async def keep(self) -> None:
         """Heartbeats. Goes on after a cancel: stopping takes time, and its report needs the lease."""
         while True:
-            await asyncio.sleep(self._every)
+            await self._until_the_next()
             asked_at = time.monotonic()
             try:
                 if await self._jobs.heartbeat(self._job):
@@ -58,3 +73,9 @@ class Lease:
                     return
             else:
                 self._kept_at = asked_at
+
+    async def _until_the_next(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._every):
+                await self._soon.wait()
+        self._soon.clear()

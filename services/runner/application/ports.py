@@ -17,6 +17,7 @@ class Kind(StrEnum):
     EXECUTION = "execution"
     CLEANUP = "cleanup"
     SESSION = "session"
+    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)

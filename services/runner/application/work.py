@@ -58,8 +58,8 @@ class Work:
                 return await self._execute(job, begin)
             case Kind.CLEANUP:
                 return await self._clean(job, begin)
-            case Kind.SESSION:
-                raise Failed(Code.INVALID_PAYLOAD, "a session is no work of threads")
+            case Kind.SESSION | Kind.WORKER:
+                raise Failed(Code.INVALID_PAYLOAD, f"a {job.kind} is no work of threads")
 
     def wind_down(self) -> None:
         """Jobs of threads end by themselves."""

@@ -1,0 +1,1 @@
+"""Workers of coordination: brought to their session, watched, reported."""

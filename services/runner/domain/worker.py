@@ -1,0 +1,95 @@
+"""A worker as its runner sees it: what it is told, where its session's turn stands, how it ended (C.2, C.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOrder:
+    """What a worker's job says. `session`: `sessions/{id}`; `token` acts for that session alone."""
+
+    worker: str
+    name: str
+    session: str
+    title: str
+    prompt: str
+    adapter: str
+    provider: str
+    model: str
+    thinking: str
+    token: str
+
+
+class TurnState(StrEnum):
+    """Where a turn stands."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    IDLE = "idle"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurn:
+    """A turn of a worker's session. `code`: why it failed; `said`: its agent has said anything."""
+
+    id: str
+    state: TurnState
+    outcome: str = ""
+    code: str = ""
+    said: bool = False
+    tokens: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.state in (TurnState.IDLE, TurnState.FAILED)
+
+    @property
+    def unheard(self) -> bool:
+        """It failed before its agent said anything: to ask again does nothing twice."""
+        return self.state is TurnState.FAILED and not self.said
+
+
+class Reason(StrEnum):
+    """Why a worker ended (C.3); the service's words."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    LAUNCH_FAILED = "launch_failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    RUNNER_LOST = "runner_lost"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnd:
+    """How a worker ended. `text`: its final text, whole or as far as it came; `detail` is for the log."""
+
+    reason: Reason
+    text: str = ""
+    tokens: int = 0
+    detail: str = ""
+
+
+_FAILURES: Final = {"provider_timeout": Reason.TIMEOUT, "runner_lost": Reason.RUNNER_LOST}
+
+
+def reason_of(turn: SessionTurn, stopping: bool) -> Reason:
+    """What the end of the worker's turn means. `stopping`: we were asked to stop it; what was faster counts."""
+    match turn.state, turn.outcome:
+        case TurnState.FAILED, _:
+            if turn.code == "start_failed" and not turn.said:
+                return Reason.LAUNCH_FAILED
+            return _FAILURES.get(turn.code, Reason.FAILED)
+        case _, "truncated":
+            return Reason.BUDGET_EXHAUSTED
+        case _, "aborted":
+            return Reason.CANCELLED if stopping else Reason.INTERRUPTED
+        case _:
+            return Reason.COMPLETED
