@@ -11,6 +11,7 @@ export const SESSION_EVENTS = [
   "status",
   "reset",
   "deleted",
+  "worker_result",
 ] as const;
 export type SessionEventName = (typeof SESSION_EVENTS)[number];
 
@@ -18,6 +19,8 @@ export const FEED_EVENTS = [
   "thread",
   "reset",
   "session",
+  "worker",
+  "plan",
 ] as const;
 export type FeedEventName = (typeof FEED_EVENTS)[number];
 

@@ -6,6 +6,7 @@ import { openFeed, type FeedStatus } from "./feed";
 import { keepPlace, lastPlace } from "./place";
 import { invalidate } from "./stale";
 import { touchedSessions } from "../sessions/touched";
+import { touchedWorkers } from "../workers/touched";
 import { touched } from "./touched";
 
 const AWAY_MS = 60_000;
@@ -39,6 +40,11 @@ export function Live({ children }: { children: ReactNode }) {
             break;
           case "session":
             batch.add(touchedSessions(data));
+            break;
+          case "worker":
+            batch.add(touchedWorkers(data));
+            break;
+          case "plan":
             break;
           case "reset":
             batch.add("all");

@@ -6,22 +6,28 @@ import { blocksOf, type Block, type Span } from "./parse";
 interface Props {
   text: string;
   /** Draws some code blocks differently; undefined leaves a block as it is. */
-  code?: (block: { language: string; text: string }) => ReactNode | undefined;
+  code?: Code;
+  /** Hundreds of blocks: what is out of sight is not laid out. */
+  long?: boolean;
 }
 
-export const Markdown = memo(function Markdown({ text, code }: Props) {
+type Code = (block: { language: string; text: string }) => ReactNode | undefined;
+
+export const Markdown = memo(function Markdown({ text, code, long = false }: Props) {
   return (
-    <div className="flex max-w-prose flex-col gap-3 text-base [overflow-wrap:anywhere]">
+    <div
+      className={`flex max-w-prose flex-col gap-3 text-base [overflow-wrap:anywhere] ${long ? "[&>*]:[contain-intrinsic-size:auto_4rem] [&>*]:[content-visibility:auto]" : ""}`}
+    >
       <Blocks blocks={blocksOf(text)} code={code} />
     </div>
   );
 });
 
-function Blocks({ blocks, code }: { blocks: readonly Block[]; code: Props["code"] }) {
+function Blocks({ blocks, code }: { blocks: readonly Block[]; code: Code | undefined }) {
   return blocks.map((block, index) => <Part key={index} block={block} code={code} />);
 }
 
-function Part({ block, code }: { block: Block; code: Props["code"] }) {
+function Part({ block, code }: { block: Block; code: Code | undefined }) {
   switch (block.kind) {
     case "heading": {
       const Heading = block.level === 1 ? "h3" : block.level === 2 ? "h4" : "h5";
@@ -123,6 +129,12 @@ function Spans({ spans }: { spans: readonly Span[] }) {
           <em key={index}>
             <Spans spans={span.spans} />
           </em>
+        );
+      case "del":
+        return (
+          <del key={index}>
+            <Spans spans={span.spans} />
+          </del>
         );
       case "link":
         return (

@@ -1,7 +1,12 @@
 import { expect, it } from "vitest";
-import { blocksOf, spansOf } from "./parse";
+import { blocksOf, type Span } from "./parse";
 
 const text = (value: string) => ({ kind: "text", text: value });
+
+function spansOf(source: string): Span[] {
+  const [block] = blocksOf(source);
+  return block?.kind === "paragraph" ? block.spans : [];
+}
 
 it("reads the blocks that models write", () => {
   const kinds = blocksOf(
@@ -24,6 +29,16 @@ it("takes a fence that is still open to the end", () => {
   ]);
 });
 
+it("reads a table with its cells", () => {
+  expect(blocksOf("| a | `b` |\n|---|---|\n| 1 \\| 2 |  |")).toEqual([
+    {
+      kind: "table",
+      head: [[text("a")], [{ kind: "code", text: "b" }]],
+      rows: [[[text("1 | 2")], []]],
+    },
+  ]);
+});
+
 it("gives raw HTML no meaning", () => {
   expect(blocksOf("<img src=x onerror=alert(1)>")).toEqual([
     { kind: "paragraph", spans: [text("<img src=x onerror=alert(1)>")] },
@@ -32,8 +47,21 @@ it("gives raw HTML no meaning", () => {
 
 it.each([
   ["[a](https://x.example/y)", [{ kind: "link", href: "https://x.example/y", spans: [text("a")] }]],
+  [
+    "<https://x.example/>",
+    [{ kind: "link", href: "https://x.example/", spans: [text("https://x.example/")] }],
+  ],
+  [
+    "![a cat](https://x.example/cat.png)",
+    [{ kind: "link", href: "https://x.example/cat.png", spans: [text("a cat")] }],
+  ],
+  ["https://x.example/ alone", [text("https://x.example/ alone")]],
   ["[a](javascript:alert)", [text("[a](javascript:alert)")]],
+  ["[a](JaVaScRiPt:alert(1))", [text("[a](JaVaScRiPt:alert(1))")]],
+  ["[a](&#106;avascript:alert(1))", [text("[a](javascript:alert(1))")]],
   ["[a](data:text/html,x)", [text("[a](data:text/html,x)")]],
+  ["[a](//x.example)", [text("[a](//x.example)")]],
+  ["~~gone~~", [{ kind: "del", spans: [text("gone")] }]],
   [
     "**b** `c` *d*",
     [
@@ -49,7 +77,7 @@ it.each([
   expect(spansOf(source)).toEqual(spans);
 });
 
-it.each(["`", "*", "[", "**", "> ", "- ", "|-", "```", "[](", "_a"])(
+it.each(["`", "*", "[", "**", "> ", "- ", "|-", "```", "[](", "_a", "~~", "<a "])(
   "ends in good time on 20,000 %j",
   (piece) => {
     const started = Date.now();

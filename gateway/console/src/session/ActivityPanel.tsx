@@ -39,12 +39,14 @@ const Line = memo(function Line({ entry }: { entry: Entry }) {
 const WORD: Partial<Record<string, { label: string; colour: string }>> = {
   running: { label: "running", colour: "text-indigo" },
   completed: { label: "completed", colour: "text-moss" },
+  succeeded: { label: "succeeded", colour: "text-moss" },
   failed: { label: "failed", colour: "text-madder" },
+  interrupted: { label: "interrupted", colour: "text-madder" },
   open: { label: "open", colour: "text-weld" },
   answered: { label: "answered", colour: "text-moss" },
 };
 
-function Words({ entry: { kind, text, status = "", steer } }: { entry: Entry }) {
+function Words({ entry: { kind, text, status = "", steer, told } }: { entry: Entry }) {
   switch (kind) {
     case "prompt":
       return (
@@ -76,6 +78,13 @@ function Words({ entry: { kind, text, status = "", steer } }: { entry: Entry }) 
       const why = text === "failed" ? failure(status) : (OUTCOMES[status] ?? "");
       return <Short label="Turn" text={why === "" ? state : `${state}. ${why}`} status="" />;
     }
+    case "worker":
+      return (
+        <>
+          <Short label="Worker" text={<code className="font-mono">{visible(text)}</code>} status={status} />
+          {told ? <p className="pl-12 text-xs text-muted">{told}</p> : null}
+        </>
+      );
     case "status":
       return <Short label="Status" text={visible(text)} status="" />;
     case "reset":

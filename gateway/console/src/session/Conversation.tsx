@@ -1,11 +1,18 @@
 // Prompts and final texts, turn by turn. What the model thought and did on the way is not here, but in the activity.
+import type { ReactNode } from "react";
 import { visible } from "../text/visible";
 import { Weaving } from "../ui/Quiet";
 import type { Said } from "./said";
 import { FinalText } from "./FinalText";
 import { failure, OUTCOMES } from "./words";
 
-export function Conversation({ said }: { said: readonly Said[] }) {
+interface Props {
+  said: readonly Said[];
+  /** What can be done with a turn that has ended; undefined: nothing. */
+  actions: (turn: Said) => ReactNode;
+}
+
+export function Conversation({ said, actions }: Props) {
   return (
     <ol className="flex flex-col gap-8" aria-label="Conversation">
       {said.map((turn) => (
@@ -20,6 +27,7 @@ export function Conversation({ said }: { said: readonly Said[] }) {
             </div>
           ) : null}
           <Ending turn={turn} />
+          {actions(turn)}
         </li>
       ))}
     </ol>

@@ -7,16 +7,20 @@ import { abort, type Session } from "./api";
 import type { TurnState } from "./events";
 import { SessionState } from "./SessionState";
 import type { StreamStatus } from "./stream";
+import { SIDES, type Side } from "./sides";
 import { titleOf } from "./title";
 
 interface Props {
   session: Session;
   state: TurnState;
   status: StreamStatus;
-  panel: boolean;
+  /** What is shown beside the conversation. */
+  side: Side | undefined;
+  /** How many there are. */
+  workers: number;
   resuming: boolean;
   refused: Error | undefined;
-  onPanel: (shown: boolean) => void;
+  onSide: (side: Side) => void;
   onResume: () => void;
 }
 
@@ -24,10 +28,11 @@ export function SessionHeader({
   session,
   state,
   status,
-  panel,
+  side,
+  workers,
   resuming,
   refused,
-  onPanel,
+  onSide,
   onResume,
 }: Props) {
   const [unstopped, setUnstopped] = useState<Error>();
@@ -78,17 +83,23 @@ export function SessionHeader({
           >
             {resuming ? "Resuming…" : "Resume"}
           </Button>
-          <Button
-            look="bare"
-            aria-pressed={panel}
-            hint="v"
-            className="aria-pressed:bg-sunk aria-pressed:text-ink"
-            onClick={() => {
-              onPanel(!panel);
-            }}
-          >
-            Activity
-          </Button>
+          {(Object.keys(SIDES) as Side[]).map((name) => (
+            <Button
+              key={name}
+              look="bare"
+              aria-pressed={side === name}
+              hint={SIDES[name].key}
+              className="aria-pressed:bg-sunk aria-pressed:text-ink max-sm:!px-2"
+              onClick={() => {
+                onSide(name);
+              }}
+            >
+              {SIDES[name].title}
+              {name === "workers" && workers > 0 ? (
+                <span className="rounded-full bg-line px-1.5 text-xs tabular-nums">{workers}</span>
+              ) : null}
+            </Button>
+          ))}
         </div>
       </div>
       {refused ? (

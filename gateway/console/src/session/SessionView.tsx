@@ -4,6 +4,10 @@ import { Problem } from "../api/http";
 import { GateWidget } from "../gates/GateWidget";
 import { useKeys } from "../keys/useKeys";
 import { ReadError } from "../ui/Notice";
+import { useAssignment, useRoster } from "../workers/api";
+import { useThreadMode } from "../workers/useThreadMode";
+import { WorkerOf } from "../workers/WorkerOf";
+import { WorkersPanel } from "../workers/WorkersPanel";
 import { Empty, Skeleton } from "../ui/Quiet";
 import { ActivityPanel } from "./ActivityPanel";
 import { useMessages, useOpenGates, useSession, type Gate } from "./api";
@@ -12,7 +16,9 @@ import { Conversation } from "./Conversation";
 import { conversation } from "./said";
 import type { OpenGate } from "./projection";
 import { SessionHeader } from "./SessionHeader";
+import { SIDES, type Side } from "./sides";
 import { useFollow } from "./useFollow";
+import { TurnActions } from "./TurnActions";
 import { useStream } from "./useStream";
 
 interface Props {
@@ -37,9 +43,24 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
   const said = conversation(messages.data ?? [], projection);
   const gates = openGates(projection.gates, kept.data ?? [], projection.state);
   const { scroller, onScroll } = useFollow();
+  const roster = useRoster(id);
+  const assignment = useAssignment(id);
+  const mode = useThreadMode(id, roster.data);
+  const workers = roster.data?.threads ?? [];
+  const told = roster.data != null || assignment.data != null;
+  const [chosen, choose] = useState<Side>();
+  // Where there are workers they are what one wants to see, until one says otherwise.
+  const side = chosen ?? (workers.length > 0 || mode.on ? "workers" : "activity");
+  const show = (wanted: Side): void => {
+    choose(wanted);
+    onPanel(!panel || side !== wanted);
+  };
   const resume = (): void => {
     setRefused(undefined);
-    void onResume().then(setRefused);
+    void onResume().then((error) => {
+      setRefused(error);
+      if (!error) mode.again();
+    });
   };
   const onGate = (): void => {
     if (gates.length > 0 && !window.matchMedia("(min-width: 1280px)").matches) onPanel(false);
@@ -56,7 +77,10 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
       onGate();
     },
     v: () => {
-      onPanel(!panel);
+      show("activity");
+    },
+    w: () => {
+      show("workers");
     },
     u: resuming ? undefined : resume,
   });
@@ -91,12 +115,14 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
         session={session}
         state={state}
         status={status}
-        panel={panel}
+        side={panel ? side : undefined}
+        workers={workers.length}
         resuming={resuming}
         refused={refused}
-        onPanel={onPanel}
+        onSide={show}
         onResume={resume}
       />
+      {assignment.data ? <WorkerOf session={id} worker={assignment.data} /> : null}
       <div
         className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
       >
@@ -119,7 +145,12 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
                   The answer appears here; what the model thinks and does on the way, in the activity.
                 </Empty>
               ) : null}
-              <Conversation said={said} />
+              <Conversation
+                said={said}
+                actions={(turn) =>
+                  turn.id.startsWith("trn_") ? <TurnActions session={id} turn={turn.id} told={told} /> : null
+                }
+              />
               {gates.map((gate) => (
                 <GateWidget key={gate.id} session={id} gate={gate} />
               ))}
@@ -128,10 +159,10 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
         </div>
         {panel ? (
           <aside
-            aria-label="Model activity"
+            aria-label={SIDES[side].label}
             className="flex min-h-0 min-w-0 flex-col xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:border-l xl:border-line"
           >
-            <h2 className="eyebrow border-b border-line px-4 py-2">Activity</h2>
+            <h2 className="eyebrow border-b border-line px-4 py-2">{SIDES[side].title}</h2>
             {gates.length > 0 ? (
               <button
                 type="button"
@@ -141,7 +172,8 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
                 The agent asks something. Show it
               </button>
             ) : null}
-            <ActivityPanel activity={projection.activity} />
+            {side === "activity" ? <ActivityPanel activity={projection.activity} /> : null}
+            {side === "workers" ? <WorkersPanel session={session} query={roster} mode={mode} /> : null}
           </aside>
         ) : null}
         <div className="border-t border-line px-8 py-3 max-lg:px-4">

@@ -3,12 +3,14 @@
 export interface Entry {
   /** Unique on the page: the event's id, or a local one. */
   key: string;
-  kind: "prompt" | "thinking" | "output" | "tool" | "gate" | "status" | "turn" | "reset";
+  kind: "prompt" | "thinking" | "output" | "tool" | "gate" | "status" | "turn" | "worker" | "reset";
   text: string;
   status?: string;
   /** What later events of the same thing name: a block, a call, a gate. */
   part?: string;
   steer?: boolean;
+  /** A second line, in words. */
+  told?: string;
 }
 
 export type Activity = readonly Entry[];

@@ -15,6 +15,7 @@ export interface Session {
   model: string;
   thinking: string;
   agent: "none" | "starting" | "live";
+  turn_id: string;
   create_time: string;
   update_time: string;
 }
@@ -88,6 +89,21 @@ export function useMessages(id: string) {
       return messages;
     },
   });
+}
+
+/** What the agent answered last, whole; empty where it has not answered. */
+export async function lastAnswer(id: string): Promise<string> {
+  let found = "";
+  let token = "";
+  do {
+    const more: string = token === "" ? "" : `&page_token=${encodeURIComponent(token)}`;
+    const page: { messages?: Message[]; next_page_token?: string } = await request(
+      `${sessionPath(id)}/messages?page_size=200${more}`,
+    );
+    found = page.messages?.findLast(({ role }) => role === "assistant")?.text ?? found;
+    token = page.next_page_token ?? "";
+  } while (token !== "");
+  return found;
 }
 
 export function useOpenGates(id: string) {

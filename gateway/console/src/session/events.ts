@@ -12,6 +12,15 @@ export type StreamEvent = { place: Place | undefined } & (
   | { name: "tool"; callId: string; tool: string; status: string }
   | { name: "gate"; gateId: string; kind: string; state: string; proposal: unknown }
   | { name: "status"; code: string; text: string }
+  | {
+      name: "worker_result";
+      worker: string;
+      status: string;
+      reason: string;
+      hasResult: boolean;
+      partial: boolean;
+      late: boolean;
+    }
   | { name: "reset"; reason: string }
   | { name: "deleted" }
 );
@@ -66,6 +75,17 @@ export function readEvent(
       };
     case "status":
       return { name, place, code: text(body["code"]), text: text(body["text"]) };
+    case "worker_result":
+      return {
+        name,
+        place,
+        worker: text(body["name"]),
+        status: text(body["status"]),
+        reason: text(body["reason"]),
+        hasResult: body["has_result"] === true,
+        partial: body["partial"] === true,
+        late: body["late"] === true,
+      };
     case "reset":
       return { name, place, reason: text(body["reason"]) };
     case "deleted":

@@ -5,6 +5,7 @@
 import { appended, changed, joined, withoutReplayed, type Activity, type Entry } from "./activity";
 import type { StreamEvent, TurnState } from "./events";
 import { compare, type Place } from "./place";
+import { workerEnd } from "../workers/words";
 
 export interface Turn {
   id: string;
@@ -172,6 +173,11 @@ function told(state: Projection, event: StreamEvent, id: string): Projection {
     }
     case "status":
       return { ...state, activity: log({ kind: "status", text: event.text || event.code }) };
+    case "worker_result":
+      return {
+        ...state,
+        activity: log({ kind: "worker", text: event.worker, status: event.status, told: workerEnd(event) }),
+      };
     case "deleted":
       return { ...state, deleted: true };
     case "reset":

@@ -1,9 +1,19 @@
 // Which page the address names: sessions, or the threads.
+import { lazy, Suspense } from "react";
 import { useKeys } from "../keys/useKeys";
 import { sessionsAt } from "../sessions/path";
-import { SessionsPage } from "../sessions/SessionsPage";
+import { Skeleton } from "../ui/Quiet";
 import { Console } from "./Console";
+import { Reload } from "./Reload";
 import { go, usePath } from "./router";
+
+/** Fetched when it is first opened: the inbox need not wait for what typesets Markdown. */
+const SessionsPage = lazy(() =>
+  import("../sessions/SessionsPage").then(
+    (part) => ({ default: part.SessionsPage }),
+    () => ({ default: Reload }),
+  ),
+);
 
 export function App() {
   const sessions = sessionsAt(usePath());
@@ -15,5 +25,10 @@ export function App() {
       if (!sessions) go("/sessions");
     },
   });
-  return sessions ? <SessionsPage id={sessions.id} /> : <Console />;
+  if (!sessions) return <Console />;
+  return (
+    <Suspense fallback={<Skeleton lines={6} />}>
+      <SessionsPage id={sessions.id} />
+    </Suspense>
+  );
 }

@@ -60,6 +60,7 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
       ["i", "Write to the agent"],
       ["g", "To the agent's question"],
       ["v", "Activity: show, hide"],
+      ["w", "Workers: show, hide"],
       ["u", "Resume"],
       ["Space", "Select the session in the list"],
     ],

@@ -3,11 +3,13 @@ import { useEffect, useId, useRef, type ReactNode } from "react";
 
 interface Props {
   title: string;
+  /** Room for reading. */
+  wide?: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, wide = false, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -31,7 +33,7 @@ export function Dialog({ title, onClose, children }: Props) {
       onPointerDown={(event) => {
         if (event.target === ref.current) onClose();
       }}
-      className="m-auto w-[min(34rem,calc(100vw-2rem))] rounded-xl border border-line bg-paper p-0 text-ink shadow-2xl"
+      className={`m-auto ${wide ? "w-[min(52rem,calc(100vw-1rem))]" : "w-[min(34rem,calc(100vw-2rem))]"} rounded-xl border border-line bg-paper p-0 text-ink shadow-2xl`}
     >
       <div className="flex flex-col gap-4 p-5">
         <h2 id={heading} className="font-serif text-xl font-medium">

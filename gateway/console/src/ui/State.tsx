@@ -2,7 +2,7 @@
 import type { ThreadState } from "../gen/events";
 import { wordsOf, type Tone } from "../text/states";
 
-const CHIP: Record<Tone, string> = {
+export const CHIP: Record<Tone, string> = {
   wait: "bg-weld-wash text-weld",
   warn: "bg-madder-wash text-madder",
   busy: "bg-indigo-wash text-indigo",

@@ -1,0 +1,91 @@
+// The workers of the session that is open: thread mode, roster, the coordinator's own notes. Live by the feed.
+import { useState } from "react";
+import type { Session } from "../session/api";
+import { ReadError } from "../ui/Notice";
+import { Skeleton } from "../ui/Quiet";
+import { Button } from "../ui/Button";
+import type { useRoster } from "./api";
+import { Costs } from "./Costs";
+import { ModeSwitch } from "./ModeSwitch";
+import { NewWorker } from "./NewWorker";
+import { Notes } from "./Notes";
+import { Told } from "./Told";
+import type { ThreadMode } from "./useThreadMode";
+import { summary } from "./words";
+import { WorkerCard } from "./WorkerCard";
+
+interface Props {
+  session: Session;
+  query: ReturnType<typeof useRoster>;
+  mode: ThreadMode;
+}
+
+export function WorkersPanel({ session, query, mode }: Props) {
+  const [dialog, setDialog] = useState<"new" | "told">();
+  const roster = query.data;
+  const workers = roster?.threads ?? [];
+  const close = (): void => {
+    setDialog(undefined);
+  };
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto" aria-busy={query.isPending}>
+      <ModeSwitch mode={mode} />
+      {query.error ? (
+        <div className="p-4">
+          <ReadError error={query.error} what="The workers" onRetry={() => void query.refetch()} />
+        </div>
+      ) : null}
+      {query.isPending ? <Skeleton lines={3} /> : null}
+      {roster === null || (roster && workers.length === 0) ? (
+        <p className="px-4 py-6 text-sm text-muted">
+          {mode.on
+            ? "No workers yet. Ask for something that splits into parts, and the agent starts them by itself."
+            : "No workers. With thread mode on, the agent may split work among workers of its own."}
+        </p>
+      ) : null}
+      {workers.length > 0 ? (
+        <section aria-label="Workers">
+          <p role="status" className="px-4 pb-1 pt-3 text-xs text-faint">
+            {summary(workers)}
+          </p>
+          <ul>
+            {workers.map((worker) => (
+              <WorkerCard key={worker.id} session={session.id} worker={worker} />
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      <div className="flex flex-wrap gap-2 px-4 py-3">
+        <Button
+          onClick={() => {
+            setDialog("new");
+          }}
+        >
+          New worker…
+        </Button>
+        {roster ? (
+          <Button
+            look="bare"
+            onClick={() => {
+              setDialog("told");
+            }}
+          >
+            What it was told
+          </Button>
+        ) : null}
+      </div>
+      {roster ? (
+        <>
+          <section aria-label="The coordinator's notes" className="border-t border-line px-4 py-3">
+            <Notes session={session.id} name="" count={roster.note_count} />
+          </section>
+          <Costs roster={roster} mode={mode} />
+        </>
+      ) : null}
+      {dialog === "new" ? (
+        <NewWorker session={session} taken={workers.map(({ name }) => name)} onClose={close} />
+      ) : null}
+      {dialog === "told" ? <Told session={session.id} turn="" onClose={close} /> : null}
+    </div>
+  );
+}
