@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from services.coordination.application.sectioning import Reading, read
 from services.coordination.application.work import Report, Work
-from services.coordination.domain.result_section import result_section
 from services.coordination.domain.worker import STATUS_OF, Coordinator, Kind, Reason, Status, Worker
 
 SYSTEM: Final = "service:coordination"
@@ -28,6 +28,8 @@ class End:
     job_state: str = "cancelled"
     stop_session: bool = False
     """Its session may still be at work: abort it."""
+    reading: Reading | None = None
+    """What `sectioning.read` found in the text before the transaction; None: it is read inside."""
 
 
 async def end_worker(work: Work, coordinator: Coordinator, worker: Worker, end: End, by: str, now: datetime) -> Worker:
@@ -56,7 +58,8 @@ async def end_worker(work: Work, coordinator: Coordinator, worker: Worker, end: 
     )
     await work.save_worker(ended)
     if text is not None:
-        await work.add_report(ended, Report(ended.report_version, True, ended.partial, text, result_section(text), now))
+        section = (end.reading or await read(text)).section
+        await work.add_report(ended, Report(ended.report_version, True, ended.partial, text, section, now))
     if worker.job_id:
         if end.job_state == "cancelled":
             await work.cancel_job(worker, end.reason.value)
