@@ -48,9 +48,13 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
         return {**shared, f"{name}_database_url": engines.database_url(name)}
 
     threads = await host("threads", build_threads, load(ThreadsSettings, **urls("threads")))
-    coordination = await host("coordination", build_coordination, load(CoordinationSettings, **urls("coordination")))
     planning = await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
     streaming = await host("streaming", build_streaming, load(StreamingSettings, **urls("streaming")))
+    coordination = await host(
+        "coordination",
+        build_coordination,
+        load(CoordinationSettings, **urls("coordination"), streaming_target=streaming.address),
+    )
     await host(
         "runner",
         build_runner,

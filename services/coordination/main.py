@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from services.coordination.adapters.conversations import StreamingConversations
+from services.coordination.adapters.reads import PostgresReads
+from services.coordination.adapters.wake import Wake
+from services.coordination.adapters.work import PostgresWorkshop
+from services.coordination.application.cancelling import Cancelling
+from services.coordination.application.noting import Noting
+from services.coordination.application.registering import Registering
+from services.coordination.application.roster import Roster
+from services.coordination.application.spawning import Spawning
+from services.coordination.application.statuses import Statuses
+from services.coordination.application.thread_mode import ThreadMode
 from services.coordination.settings import CoordinationSettings
+from services.coordination.transport.servicer import CoordinationServicer
 from services.kernel import idempotency
 from services.kernel.bus import Bus
 from services.kernel.clock import SystemClock
+from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_server import GrpcServer
+from services.kernel.ids import new_id
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from treadle.coordination.v1.coordination_service_pb2_grpc import add_CoordinationServiceServicer_to_server
 
 
 async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
-    """Database, bus, relay and the gRPC server with health and reflection; its own RPCs come with their issue."""
+    """Database and bus; work on coordinators and what is read of them; streaming; the service over them."""
     clock = SystemClock()
     database = await Database.open(
         settings.coordination_database_url, "coordination", min_size=settings.pool_min, max_size=settings.pool_max
@@ -24,10 +39,38 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.push(database.close)
     bus = await Bus.connect(settings.nats_url, "coordination")
     life.push(bus.close)
+    streaming = open_channel(settings.streaming_target)
+    life.push(lambda: streaming.close(None))
+
+    wake = Wake(bus)
+    workshop = PostgresWorkshop(database, wake)
+    reads = PostgresReads(database)
+    servicer = CoordinationServicer(  # type: ignore[abstract]
+        ThreadMode(workshop, clock),
+        Registering(workshop, clock, new_id),
+        Roster(reads),
+        Spawning(workshop, StreamingConversations(streaming), clock, new_id, settings.worker_adapter),
+        Cancelling(workshop, clock),
+        Statuses(workshop, clock),
+        Noting(workshop, reads, clock),
+        settings.page_signing_key(),
+    )
+
     life.spawn("relay", Relay(database, bus, "coordination").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
-    server = GrpcServer("coordination", settings.listen, [], Authenticator(settings.secret(), clock))
+    server = GrpcServer(
+        "coordination",
+        settings.listen,
+        [
+            (
+                add_CoordinationServiceServicer_to_server,
+                servicer,
+                "treadle.coordination.v1.CoordinationService",
+            ),
+        ],
+        Authenticator(settings.secret(), clock),
+    )
     address = await server.start()
     life.push(lambda: server.stop(settings.drain_seconds / 2))
     life.on_drain(server.not_serving)

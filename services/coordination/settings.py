@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from services.kernel.settings import ServiceSettings
 
 
@@ -10,3 +12,7 @@ class CoordinationSettings(ServiceSettings):
 
     listen: str = "127.0.0.1:9102"
     coordination_database_url: str = "postgresql://treadle@127.0.0.1:5432/coordination"
+    streaming_target: str = "127.0.0.1:9104"
+    """The streaming service, `host:port`: whether a coordinator's turn is live, and what its workers do."""
+    worker_adapter: str = Field(default="scripted", pattern=r"^[a-z0-9_-]{1,63}$")
+    """What workers of an outside coordinator run on, where neither they nor its policy say."""

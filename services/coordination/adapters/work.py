@@ -125,7 +125,7 @@ class PostgresWork:
         self.touched[changed.coordinator_id] = None
 
     async def drop_worker(self, worker: Worker) -> None:
-        """Only one that no runner ever took."""
+        """Only one that has ended without any report."""
         await self._tx.execute(sql.DROP_WORKER, of_tenant=worker.tenant, of_id=worker.id)
 
     async def move_notes(self, worker: Worker, to: Worker) -> None:

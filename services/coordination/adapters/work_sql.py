@@ -76,7 +76,7 @@ INSERT_WORKER = compiled(
     insert(WORKERS).values({name: bindparam(name) for name in WORKER_FIELDS}).on_conflict_do_nothing().returning(_w.id)
 )
 SAVE_WORKER = compiled(update(WORKERS).where(_ONE).values({name: bindparam(name) for name in WORKER_CHANGED}))
-DROP_WORKER = compiled(delete(WORKERS).where(_ONE, _w.launches == 0, _w.ended_at.is_not(None)))
+DROP_WORKER = compiled(delete(WORKERS).where(_ONE, _w.ended_at.is_not(None), _w.report_version == 0))
 MOVE_NOTES = compiled(update(NOTES).where(_LIST).values(worker_id=bindparam("to_id")))
 INSERT_NOTE = compiled(
     insert(NOTES).values(

@@ -99,8 +99,8 @@ class Work(Protocol):
         ...
 
     async def drop_worker(self, worker: Worker) -> None:
-        """Deletes a worker that no runner ever took, so that its name can be used again; its notes go on with the
-        worker that takes the name (`move_notes`)."""
+        """Deletes a worker whose launch failed before anything came of it, so that its name can be used again; its
+        notes go on with the worker that takes the name (`move_notes`)."""
         ...
 
     async def move_notes(self, worker: Worker, to: Worker) -> None:

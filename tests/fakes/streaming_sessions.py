@@ -1,0 +1,140 @@
+"""Sessions and their turns in memory, as far as coordination asks for them: it stands for the streaming service behind
+a real gRPC server. `down` makes every call UNAVAILABLE."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.kernel.clock import SystemClock
+from services.kernel.errors import NotFound, Unavailable
+from services.kernel.grpc_server import GrpcServer
+from services.kernel.ids import new_id
+from services.kernel.principal import Authenticator, Principal
+from services.kernel.request import current_principal
+from treadle.streaming.v1 import session_service_pb2 as pb
+from treadle.streaming.v1.session_service_pb2_grpc import (
+    SessionServiceServicer,
+    add_SessionServiceServicer_to_server,
+)
+
+
+@dataclass
+class FakeTurn:
+    """A turn; `live` while it is under way and nobody has asked to stop it."""
+
+    id: str
+    state: str = "running"
+    live: bool = True
+    outcome: str = ""
+    code: str = ""
+    said: bool = False
+    tokens: int = 0
+
+
+@dataclass
+class FakeStreamingSession:
+    """A session of a tenant, with its newest turn last."""
+
+    tenant: str
+    id: str
+    adapter: str = "scripted"
+    provider: str = ""
+    model: str = ""
+    thinking: str = "medium"
+    turns: list[FakeTurn] = field(default_factory=list)
+
+    def begin(self, turn_id: str | None = None) -> FakeTurn:
+        """A turn that is under way."""
+        turn = FakeTurn(turn_id or new_id("trn"))
+        self.turns.append(turn)
+        return turn
+
+    def settle(self, outcome: str = "ok", state: str = "idle", code: str = "") -> None:
+        """The newest turn ends."""
+        turn = self.turns[-1]
+        turn.live, turn.state, turn.outcome, turn.code = False, state, outcome, code
+
+
+_STATES = {
+    "idle": pb.Session.STATE_IDLE,
+    "running": pb.Session.STATE_RUNNING,
+    "waiting": pb.Session.STATE_WAITING,
+    "failed": pb.Session.STATE_FAILED,
+}
+
+
+class FakeSessions(SessionServiceServicer):
+    """`sessions` by (tenant, id); `askers` are the principals that called, in order."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[tuple[str, str], FakeStreamingSession] = {}
+        self.askers: list[Principal] = []
+        self.down = False
+
+    def open(self, tenant: str = "default", **fields: Any) -> FakeStreamingSession:
+        """A session with a turn under way."""
+        session = FakeStreamingSession(tenant, fields.pop("id", None) or new_id("ses"), **fields)
+        session.begin()
+        self.sessions[tenant, session.id] = session
+        return session
+
+    def of_caller(self, name: str) -> FakeStreamingSession:
+        """The caller's session. NotFound, or Unavailable where the service is down."""
+        caller = current_principal()
+        self.askers.append(caller)
+        if self.down:
+            raise Unavailable("LOG_UNAVAILABLE", "the test has taken streaming away")
+        session = self.sessions.get((caller.tenant, name.removeprefix("sessions/")))
+        if session is None:
+            raise NotFound("SESSION_NOT_FOUND", "there is no such session")
+        return session
+
+    async def GetTurn(self, request: pb.GetTurnRequest, context: Any) -> pb.SessionTurn:
+        """The newest, or the one that is named."""
+        session = self.of_caller(request.name)
+        turns = [one for one in session.turns if request.turn_id in ("", one.id)]
+        if not turns:
+            raise NotFound("TURN_NOT_FOUND", "there is no such turn")
+        turn = turns[-1]
+        return pb.SessionTurn(
+            id=turn.id,
+            number=session.turns.index(turn) + 1,
+            state=_STATES[turn.state],
+            live=turn.live,
+            outcome=turn.outcome,
+            code=turn.code,
+            said=turn.said,
+            tokens=turn.tokens,
+            session=shown(session),
+        )
+
+
+def shown(session: FakeStreamingSession) -> pb.Session:
+    """A session as its resource."""
+    newest = session.turns[-1] if session.turns else None
+    return pb.Session(
+        name=f"sessions/{session.id}",
+        id=session.id,
+        state=_STATES[newest.state if newest else "idle"],
+        adapter=session.adapter,
+        provider=session.provider,
+        model=session.model,
+        thinking=session.thinking,
+        turn_id=newest.id if newest else "",
+        turn=len(session.turns),
+    )
+
+
+@asynccontextmanager
+async def serving(sessions: FakeSessions, secret: str | None = None) -> AsyncIterator[str]:
+    """Serves it on a free port; answers the address."""
+    service = (add_SessionServiceServicer_to_server, sessions, "treadle.streaming.v1.SessionService")
+    server = GrpcServer("streaming", "127.0.0.1:0", [service], Authenticator(secret, SystemClock()))
+    address = await server.start()
+    try:
+        yield address
+    finally:
+        await server.stop(0)
