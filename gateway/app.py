@@ -9,20 +9,27 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 
 from gateway.console_files import ConsoleFiles
 from gateway.edge import Edge
-from gateway.http import App
+from gateway.http import App, Receive, Scope, Send
+from gateway.mcp.endpoint import PATH as MCP_PATH
+from gateway.mcp.endpoint import McpEndpoint
 from gateway.metrics import metrics
 from gateway.openapi.pages import DocumentPages
 from gateway.origin import OriginGuard
 from gateway.readiness import Readiness
+from gateway.refusals import NoRoute
 from gateway.rest import Api
 
-_ALLOWED = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id", "x-request-id"]
+_ALLOWED = [
+    *("authorization", "content-type", "idempotency-key", "if-match", "last-event-id", "x-request-id"),
+    *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
+]
 _EXPOSED = ["etag", "x-request-id", "retry-after"]
 _VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def make_app(
     api: Api,
+    mcp: McpEndpoint,
     readiness: Readiness,
     pages: DocumentPages,
     console: Path,
@@ -37,6 +44,8 @@ def make_app(
         Route("/metrics", metrics),
         *pages.routes(),
         Mount("/api", app=api),
+        Route(MCP_PATH, endpoint=mcp),
+        Mount("/.well-known", app=_nothing),
         Mount("/", app=ConsoleFiles(console)),
     ]
     app: App = Router(routes=routes, redirect_slashes=False)
@@ -51,3 +60,8 @@ def make_app(
     if guard_hosts is not None:
         app = OriginGuard(app, guard_hosts, cors_origins)
     return Edge(app)
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    """Clients that look for an authorization server must not be shown the console's page."""
+    raise NoRoute("ROUTE_NOT_FOUND", "nothing is served at this path")

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 from google.protobuf import message_factory
+from google.protobuf.descriptor import Descriptor
 
-from gateway.transcode.http_rules import Route
 from services.kernel.grpc_client import open_channel
 
 Unary = grpc.aio.UnaryUnaryMultiCallable[Any, Any]
 Stream = grpc.aio.UnaryStreamMultiCallable[Any, Any]
+
+
+class Rpc(Protocol):
+    """What is called: a route's RPC, or a tool's."""
+
+    @property
+    def context(self) -> str:
+        """The context that answers it."""
+        ...
+
+    @property
+    def rpc(self) -> str:
+        """Full method path, `/package.Service/Method`."""
+        ...
+
+    @property
+    def request(self) -> Descriptor:
+        """The request message."""
+        ...
+
+    @property
+    def response(self) -> Descriptor:
+        """The response message, or the one that a stream repeats."""
+        ...
 
 
 class Clients:
@@ -21,20 +45,20 @@ class Clients:
     def __init__(self, targets: Mapping[str, str]) -> None:
         self.channels = {context: open_channel(target) for context, target in targets.items()}
 
-    def unary(self, route: Route) -> Unary:
+    def unary(self, rpc: Rpc) -> Unary:
         """The callable of a unary RPC."""
-        return self.channels[route.context].unary_unary(
-            route.rpc,
-            request_serializer=message_factory.GetMessageClass(route.request).SerializeToString,
-            response_deserializer=message_factory.GetMessageClass(route.response).FromString,
+        return self.channels[rpc.context].unary_unary(
+            rpc.rpc,
+            request_serializer=message_factory.GetMessageClass(rpc.request).SerializeToString,
+            response_deserializer=message_factory.GetMessageClass(rpc.response).FromString,
         )
 
-    def stream(self, route: Route) -> Stream:
+    def stream(self, rpc: Rpc) -> Stream:
         """The callable of a server-streaming RPC."""
-        return self.channels[route.context].unary_stream(
-            route.rpc,
-            request_serializer=message_factory.GetMessageClass(route.request).SerializeToString,
-            response_deserializer=message_factory.GetMessageClass(route.response).FromString,
+        return self.channels[rpc.context].unary_stream(
+            rpc.rpc,
+            request_serializer=message_factory.GetMessageClass(rpc.request).SerializeToString,
+            response_deserializer=message_factory.GetMessageClass(rpc.response).FromString,
         )
 
     async def close(self) -> None:

@@ -27,3 +27,9 @@ def services() -> list[tuple[str, ServiceDescriptor]]:
             file: FileDescriptor = module.DESCRIPTOR
             found += [(context, service) for service in file.services_by_name.values()]
     return found
+
+
+INJECTION: Final = coordination_service_pb2.DESCRIPTOR.services_by_name["CoordinationService"].methods_by_name[
+    "GetInjection"
+]
+"""What was injected into a session's newest turn: the resource of agents (gateway.mcp.context_resource)."""

@@ -75,7 +75,7 @@ class _Call:
     async def send(self, message: MutableMapping[str, Any]) -> None:
         """Adds the headers that every answer has."""
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status = int(message["status"])
             request_id = (b"x-request-id", self._scope[REQUEST_ID].encode())
             message["headers"] = [*message.get("headers", ()), *_SECURITY, request_id]
         await self._send(message)

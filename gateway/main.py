@@ -9,6 +9,11 @@ from gateway.auth import Door
 from gateway.clients import Clients
 from gateway.contexts import services
 from gateway.limits import Limits
+from gateway.mcp.calling import ToolCalls
+from gateway.mcp.context_resource import ContextResource
+from gateway.mcp.endpoint import McpEndpoint
+from gateway.mcp.server import McpServer
+from gateway.mcp.tools import tools_of
 from gateway.open_calls import OpenCalls
 from gateway.openapi.document import document
 from gateway.openapi.pages import DocumentPages
@@ -43,11 +48,13 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     life.spawn("sse-keepalive", streams.hubs.run)
     readiness = Readiness(clients.channels)
     calls = OpenCalls()
+    door = Door(authenticator, limits)
 
     routes = routes_of(services())
     endpoints = [(route, _endpoint(route, settings, clients, streams, limits, calls)) for route in routes]
     app = make_app(
-        Api(endpoints, Door(authenticator, limits)),
+        Api(endpoints, door),
+        await _mcp(settings, life, clients, door, limits, calls),
         readiness,
         DocumentPages(document(routes)),
         settings.console_dist,
@@ -79,3 +86,13 @@ def _endpoint(
     streams.register(route.rpc, clients.stream(route), message_factory.GetMessageClass(route.request))
     accept = min(_ACCEPT_SECONDS, settings.gateway_deadline_seconds)
     return StreamEndpoint(route, streams, limits, accept, settings.sse_retry_milliseconds)
+
+
+async def _mcp(
+    settings: GatewaySettings, life: Lifecycle, clients: Clients, door: Door, limits: Limits, calls: OpenCalls
+) -> McpEndpoint:
+    tools, deadline = tools_of(services()), settings.gateway_deadline_seconds
+    server = McpServer(tools, ToolCalls(tools, clients, deadline), ContextResource(clients, deadline), calls)
+    await server.start()
+    life.push(server.stop)
+    return McpEndpoint(server, door, limits, settings.gateway_body_bytes, deadline)

@@ -16,6 +16,12 @@ HTTP_SECONDS: Final = Histogram(
 )
 STREAMS_OPEN: Final = Gauge("treadle_http_streams_open", "Open SSE streams.")
 STREAMS_CLOSED: Final = Counter("treadle_http_streams_closed", "SSE streams that ended, by reason.", ["reason"])
+TOOL_SECONDS: Final = Histogram(
+    "treadle_mcp_tool_seconds",
+    "Time of a tool call, by tool and how it went: ok, cancelled, or the reason of the refusal.",
+    ["tool", "outcome"],
+    buckets=(0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300),
+)
 
 
 async def metrics(_: Request) -> Response:

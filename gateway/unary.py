@@ -67,7 +67,7 @@ class UnaryEndpoint:
                 raise Invalid("UNKNOWN_PARAMETER", "this method takes its fields in the body", field=name)
             body = await read_body(scope, receive, self._body_most, self._deadline)
             if body.strip():
-                _check_media_type(header(scope, b"content-type"))
+                check_media_type(header(scope, b"content-type"))
             message = decoder_of(self._route.request).decode(read_object(body), reserved=self._path_fields)
         else:
             message = read_query(scope["query_string"], self._route.request, self._path_fields)
@@ -103,7 +103,8 @@ def _etag(value: str) -> str | None:
     return match[1] or match[2]
 
 
-def _check_media_type(value: str | None) -> None:
+def check_media_type(value: str | None) -> None:
+    """Refuses a body that does not say that it is JSON in UTF-8."""
     kind = (value or "").partition(";")[0].strip()
     if not _MEDIA_TYPE.fullmatch(kind):
         raise WrongMediaType("NOT_JSON", "send the body as application/json", {"accept": "application/json"})
