@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from services.coordination.adapters.conversations import StreamingConversations
+from services.coordination.adapters.errands import PostgresErrands
+from services.coordination.adapters.gauges import count_jobs
+from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWorkshop
 from services.coordination.adapters.reads import PostgresReads
+from services.coordination.adapters.session_facts import CONSUMER, SUBJECTS, SessionFacts
+from services.coordination.adapters.streaming_client import ServiceTokens, StreamingClient
 from services.coordination.adapters.wake import Wake
 from services.coordination.adapters.work import PostgresWorkshop
+from services.coordination.application.aborting import Aborting
 from services.coordination.application.cancelling import Cancelling
+from services.coordination.application.expiring import Expiring
+from services.coordination.application.hearing import Hearing
 from services.coordination.application.noting import Noting
+from services.coordination.application.reconciling import Reconciling
 from services.coordination.application.registering import Registering
 from services.coordination.application.roster import Roster
+from services.coordination.application.running import Running
 from services.coordination.application.spawning import Spawning
 from services.coordination.application.statuses import Statuses
 from services.coordination.application.thread_mode import ThreadMode
+from services.coordination.application.waking import Waking
 from services.coordination.settings import CoordinationSettings
+from services.coordination.transport.jobs import JobServicer, agent_token
 from services.coordination.transport.servicer import CoordinationServicer
 from services.kernel import idempotency
 from services.kernel.bus import Bus
@@ -23,11 +36,13 @@ from services.kernel.clock import SystemClock
 from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.ids import new_id
+from services.kernel.inbox import Inbox
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
 from treadle.coordination.v1.coordination_service_pb2_grpc import add_CoordinationServiceServicer_to_server
+from treadle.coordination.v1.job_service_pb2_grpc import add_JobServiceServicer_to_server
 
 
 async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
@@ -56,6 +71,19 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
         settings.page_signing_key(),
     )
 
+    authenticator = Authenticator(settings.secret(), clock)
+    sessions = StreamingClient(streaming, ServiceTokens(authenticator, clock))
+    runs, run_workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
+    errands = PostgresErrands(database)
+    running = Running(runs, run_workshop, wake, clock, timedelta(seconds=settings.worker_lease_seconds))
+    facts = SessionFacts(Hearing(clock), wake)
+
+    life.spawn("reconciler", Reconciling(runs, run_workshop, sessions, clock).run)
+    life.spawn("expiring", Expiring(runs, run_workshop, clock).run)
+    life.spawn("aborting", Aborting(errands, sessions, wake, clock).run)
+    life.spawn("waking", Waking(errands, sessions, wake, clock).run)
+    life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)
+    life.spawn("gauges", lambda: count_jobs(database))
     life.spawn("relay", Relay(database, bus, "coordination").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
@@ -68,10 +96,16 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
                 servicer,
                 "treadle.coordination.v1.CoordinationService",
             ),
+            (
+                add_JobServiceServicer_to_server,
+                JobServicer(running, partial(agent_token, authenticator)),
+                "treadle.coordination.v1.JobService",
+            ),
         ],
-        Authenticator(settings.secret(), clock),
+        authenticator,
     )
     address = await server.start()
     life.push(lambda: server.stop(settings.drain_seconds / 2))
     life.on_drain(server.not_serving)
+    life.on_drain(running.drained)
     return Bound("coordination", address)

@@ -14,5 +14,7 @@ class CoordinationSettings(ServiceSettings):
     coordination_database_url: str = "postgresql://treadle@127.0.0.1:5432/coordination"
     streaming_target: str = "127.0.0.1:9104"
     """The streaming service, `host:port`: whether a coordinator's turn is live, and what its workers do."""
+    worker_lease_seconds: float = Field(default=15, ge=0.5, le=600)
+    """How long a runner keeps a worker without a heartbeat."""
     worker_adapter: str = Field(default="scripted", pattern=r"^[a-z0-9_-]{1,63}$")
     """What workers of an outside coordinator run on, where neither they nor its policy say."""
