@@ -133,6 +133,11 @@ def _line(event: FeedEvent) -> str:
             return f"* {data.get('name')} {data.get('status')}"
         case "gate":
             return f"? {data.get('kind')} {data.get('state')} {data.get('gate_id', '')} {_asked(data.get('proposal'))}"
+        case "worker_result":
+            reason = data.get("reason")
+            why = f" ({reason})" if reason not in ("", "completed", data.get("status")) else ""
+            late = ", late" if data.get("late") else ""
+            return f"+ worker {data.get('name')} {data.get('status')}{why}{late}"
         case "text_reset":
             return "~ what was answered so far in this block is void"
         case "reset":

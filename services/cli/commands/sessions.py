@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import typer
@@ -88,6 +89,38 @@ def resume(session: Session, url: Url = None, as_json: AsJson = False) -> None:
     from services.cli.running import run
 
     run(conversing.act(url, session, "resume", {}, as_json), as_json=as_json)
+
+
+class Switch(StrEnum):
+    """On or off."""
+
+    ON = "on"
+    OFF = "off"
+
+
+@app.command()
+def mode(
+    session: Session,
+    switch: Annotated[Switch, typer.Argument(metavar="on|off", help="Whether its agent may start workers.")],
+    auto_wake: Annotated[
+        bool | None, typer.Option("--auto-wake/--no-auto-wake", help="A late result starts a new turn.")
+    ] = None,
+    seconds: Annotated[
+        int | None, typer.Option("--budget-seconds", min=0, help="Of all its workers together; 0: no limit.")
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--budget-tokens", min=0, help="Of all its workers together; 0: no limit.")
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turns thread mode on or off, and sets what its workers may cost; what is not given stays."""
+    from services.cli import workers
+    from services.cli.running import run
+
+    given = {"auto_wake": auto_wake, "budget_seconds": seconds, "budget_tokens": tokens}
+    policy = {name: value for name, value in given.items() if value is not None}
+    run(workers.mode(url, session, switch is Switch.ON, policy, as_json), as_json=as_json)
 
 
 @app.command()
