@@ -11,11 +11,13 @@ from services.kernel.clock import SystemClock
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.hubs import Hubs
 from services.kernel.ids import new_id
+from services.kernel.inbox import Inbox
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.paging import PageTokens
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from services.streaming.adapters import worker_results
 from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.domain_feed import DomainFeed
 from services.streaming.adapters.epochs import next_epoch
@@ -31,6 +33,7 @@ from services.streaming.application import purging
 from services.streaming.application.agents import AgentSide
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.attaching import Attaching
+from services.streaming.application.driving import Driving
 from services.streaming.application.gating import Gating
 from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.resuming import Resuming
@@ -85,6 +88,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     working = Working(rows, wake)
     sessions = Sessions(store, appenders, bus, clock, new_id)
     turning = Turning(workshop, clock, new_id)
+    driving = Driving(workshop, clock, new_id)
     resuming = Resuming(workshop, store, appenders, clock)
 
     feed = DomainFeed(bus, ensure_domain)
@@ -99,6 +103,15 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
         async with wake.of_jobs() as bell:
             await agents.sweep(bell)
 
+    results = Inbox(
+        database,
+        bus,
+        worker_results.CONSUMER,
+        worker_results.SUBJECTS,
+        worker_results.tell,
+        lambda: bus.ping(SWEEP_SUBJECT),
+    )
+    life.spawn("worker_results", results.run)
     life.spawn("sweep_agents", sweep_agents)
     life.spawn("gauges", lambda: count_jobs(database))
     life.spawn("purge_sessions", lambda: purging.purge_forever(rows, log, clock, _PURGE_SECONDS))
@@ -118,7 +131,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
         [
             (
                 add_SessionServiceServicer_to_server,
-                SessionServicer(sessions, turning, resuming, gating, records, tokens, authenticator, clock),
+                SessionServicer(sessions, turning, driving, resuming, gating, records, tokens, authenticator, clock),
                 "treadle.streaming.v1.SessionService",
             ),
             (

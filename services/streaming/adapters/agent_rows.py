@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import jobs
 from services.kernel.postgres import Database, Tx, compiled
+from services.streaming.adapters import turn_rows
 from services.streaming.adapters.postgres import SHOWN, session_of
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, TURNS
@@ -197,6 +198,11 @@ class PostgresAgents:
         """Not delivered again."""
         async with self._database.connection() as tx:
             await tx.execute(_TAKEN, **_of(key), upto=upto)
+
+    async def note_said(self, key: SessionKey) -> bool:
+        """The turn's row alone is locked."""
+        async with self._database.connection() as tx:
+            return await turn_rows.note_said(tx, _of(key))
 
     async def why_lost(self, job_id: str) -> str:
         """From the session's row."""

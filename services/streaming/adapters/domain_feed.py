@@ -20,7 +20,7 @@ from services.kernel.cursors import Position
 from services.kernel.errors import Refusal
 from services.kernel.frames import Frame
 from services.kernel.hub import Hub
-from services.kernel.ids import new_id
+from services.kernel.ids import is_id, new_id
 from services.kernel.relay import EVENT_ID
 from services.kernel.streams import DOMAIN
 from services.kernel.telemetry import get_logger
@@ -33,10 +33,10 @@ _log = get_logger("streaming.domain_feed")
 
 
 class Fact(NamedTuple):
-    """A message of DOMAIN that a feed tells of."""
+    """A message of DOMAIN that a feed tells of. `scope`: the root thread, or the coordinator's session."""
 
     tenant: str
-    root: str
+    scope: str
     told: Told
 
 
@@ -50,7 +50,7 @@ class DomainFeed:
         self._fresh: dict[FeedKey, list[Frame]] = {}
         self._scheduled = False
         self._seen = Remembered(_REMEMBERED)
-        self._roots: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._scopes: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._running = asyncio.Event()
         self._broken = asyncio.Event()
         self._delivered = 0
@@ -79,9 +79,10 @@ class DomainFeed:
         """The hub gets nothing more."""
         self._hubs.pop(key, None)
 
-    def root_of(self, tenant: str, thread: str) -> str | None:
-        """The root of a thread's family, where a fact told it lately."""
-        return self._roots.get((tenant, thread))
+    def scope_of(self, tenant: str, of: str) -> str | None:
+        """Where the facts of a feed stand: a session is its own scope, a thread's is the root of its family, where a
+        fact told it lately."""
+        return of if is_id("ses", of) else self._scopes.get((tenant, of))
 
     async def _follow(self) -> None:
         self._broken.clear()
@@ -158,14 +159,13 @@ class DomainFeed:
             self._broken.set()  # something was sent that never came
 
     def _give(self, fact: Fact, seq: int) -> None:
-        for thread in fact.told.threads:
-            self._roots[fact.tenant, thread] = fact.root
-        while len(self._roots) > _REMEMBERED:
-            self._roots.popitem(last=False)
+        for feed in fact.told.feeds:
+            self._scopes[fact.tenant, feed] = fact.scope
+        while len(self._scopes) > _REMEMBERED:
+            self._scopes.popitem(last=False)
         frame = Frame(str(Position(self.position.generation, seq)), fact.told.event, fact.told.line)
-        feeds: list[str | None] = [None, *fact.told.threads]
-        for feed in feeds:
-            key = FeedKey(fact.tenant, feed)
+        keys = [FeedKey(fact.tenant, None), *(FeedKey(fact.tenant, feed) for feed in fact.told.feeds)]
+        for key in keys:
             if key in self._hubs:
                 self._fresh.setdefault(key, []).append(frame)
 

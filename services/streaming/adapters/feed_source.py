@@ -25,8 +25,8 @@ class FeedSource:
 
     def __init__(self, bus: Bus, feed: DomainFeed, key: FeedKey) -> None:
         token(key.tenant)
-        if key.thread is not None:
-            token(key.thread)
+        if key.of is not None:
+            token(key.of)
         self._bus = bus
         self._feed = feed
         self._key = key
@@ -63,14 +63,14 @@ class FeedSource:
         yield Replayed([], str(Position(state.epoch, max(after, state.last_seq))))
 
     def _filter(self) -> str:
-        root = self._key.thread and self._feed.root_of(self._key.tenant, self._key.thread)
-        return f"domain.{self._key.tenant}.{root or '*'}.>"
+        scope = self._key.of and self._feed.scope_of(self._key.tenant, self._key.of)
+        return f"domain.{self._key.tenant}.{scope or '*'}.>"
 
     def _frames(self, chunk: list[Stored], epoch: int, seen: Remembered) -> list[Frame]:
         found = []
         for stored in chunk:
             fact = fact_of(stored.subject, stored.data)
-            if fact is None or (self._key.thread is not None and self._key.thread not in fact.told.threads):
+            if fact is None or (self._key.of is not None and self._key.of not in fact.told.feeds):
                 continue
             if seen.add(fact.told.event_id):
                 found.append(Frame(str(Position(epoch, stored.seq)), fact.told.event, fact.told.line))

@@ -100,7 +100,10 @@ _SPEAK = compiled(
 _MESSAGES = compiled(
     select(_m.sequence, _m.turn_id, _m.role, _m.text, _m.partial, _m.created_at)
     .where(
-        _m.tenant == bindparam("of_tenant"), _m.session_id == bindparam("of_id"), _m.sequence > bindparam("after_one")
+        _m.tenant == bindparam("of_tenant"),
+        _m.session_id == bindparam("of_id"),
+        _m.sequence > bindparam("after_one"),
+        (bindparam("of_turn", type_=Text) == "") | (_m.turn_id == bindparam("of_turn", type_=Text)),
     )
     .order_by(_m.sequence)
     .limit(bindparam("size"))
@@ -162,9 +165,9 @@ async def speak(tx: Tx, of: dict[str, str], turn_id: str, role: str, text: str, 
     await tx.execute(_SPEAK, **of, turn_id=turn_id, role=role, text=text, partial=partial, created_at=now)
 
 
-async def page_of_messages(tx: Tx, of: dict[str, str], after: int, size: int) -> tuple[list[Row], bool]:
-    """Oldest first, and whether there are more."""
-    rows = await tx.fetch(_MESSAGES, **of, after_one=after, size=size + 1)
+async def page_of_messages(tx: Tx, of: dict[str, str], turn_id: str, after: int, size: int) -> tuple[list[Row], bool]:
+    """Oldest first, of one turn or (empty id) of all, and whether there are more."""
+    rows = await tx.fetch(_MESSAGES, **of, of_turn=turn_id, after_one=after, size=size + 1)
     return rows[:size], len(rows) > size
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, insert, select, tuple_, update
+from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import frames, idempotency, outbox
 from services.kernel.ids import new_id
@@ -12,7 +13,7 @@ from services.kernel.postgres import Database, Row, Tx, compiled
 from services.kernel.principal import Principal
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.application.ports import Attached, Page, PendingEvent, SessionKey
-from services.streaming.domain.errors import attach_fenced, session_not_found
+from services.streaming.domain.errors import attach_fenced, session_deleted, session_exists, session_not_found
 from services.streaming.domain.log import Entry, Record
 from services.streaming.domain.session import Agent, Session, TurnState
 
@@ -37,13 +38,21 @@ _FIELDS = (
     "outcome",
     "code",
     "agent_state",
+    "turn_number",
+    "starting",
+    "forked_from",
+    "fork_turn",
+    "forking",
 )
 SHOWN = [_s[name] for name in _FIELDS]
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
 _ROWS_OF = (_o.tenant == bindparam("of_tenant")) & (_o.session_id == bindparam("of_id"))
 _PENDING_MOST = 256
 
-_CREATE = compiled(insert(SESSIONS).values({name: bindparam(name) for name in _FIELDS}))
+_CREATE = compiled(
+    insert(SESSIONS).values({name: bindparam(name) for name in _FIELDS}).on_conflict_do_nothing().returning(_s.id)
+)
+_TAKEN = compiled(select(*SHOWN, _s.deleted_at).where(_MINE))
 _GET = compiled(select(*SHOWN).where(_MINE, _s.deleted_at.is_(None)))
 _NEWEST_FIRST = (
     select(*SHOWN)
@@ -113,7 +122,11 @@ _WAITING = compiled(
 async def say(tx: Tx, key: SessionKey, name: str, body: dict[str, object]) -> None:
     """Writes an event that tells of state, in the transaction that changes the state (S.2). After the commit, ping
     `SWEEP_SUBJECT`, or flush the session's appender."""
-    line = frames.line_of_json(body)
+    await say_line(tx, key, name, frames.line_of_json(body))
+
+
+async def say_line(tx: Tx, key: SessionKey, name: str, line: bytes) -> None:
+    """As `say`, of data that is a line already, at most 64 KiB."""
     await tx.execute(_SAY, **_of(key), event_id=new_id("evt"), name=name, data=line)
 
 
@@ -142,6 +155,11 @@ async def fact(tx: Tx, session: Session, kind: str, actor: str, now: datetime, b
     )
 
 
+async def add_session(tx: Tx, session: Session) -> bool:
+    """A new row. False: its id is taken."""
+    return await tx.fetchval(_CREATE, **{name: getattr(session, name) for name in _FIELDS}) is not None
+
+
 class PostgresSessions:
     """Fills `SessionStore`."""
 
@@ -149,22 +167,25 @@ class PostgresSessions:
         self._database = database
 
     async def create(self, session: Session, caller: Principal, request_id: str, digest: bytes) -> Session:
-        """One transaction: the key, the session, the first event of its stream."""
+        """One transaction: the key, the session, the first event of its stream. An id that is taken is looked at."""
         idempotent = idempotency.key_for(caller, "CreateSession", request_id)
         async with self._database.transaction() as tx:
             answered = await idempotency.remember(tx, idempotent, digest)
             if answered is not None:
-                return await self._get(tx, SessionKey(session.tenant, answered.decode()))
-            await tx.execute(_CREATE, **{name: getattr(session, name) for name in _FIELDS})
-            await say(tx, SessionKey(session.tenant, session.id), "turn", {"state": "idle"})
-            await fact(tx, session, "created", f"{caller.kind}:{caller.subject}", session.created_at)
+                return await session_in(tx, SessionKey(session.tenant, answered.decode()))
+            made = await add_session(tx, session)
+            if made:
+                await say(tx, SessionKey(session.tenant, session.id), "turn", {"state": "idle"})
+                await fact(tx, session, "created", f"{caller.kind}:{caller.subject}", session.created_at)
+            else:
+                session = await self._taken(tx, session)
             await idempotency.store(tx, idempotent, session.id.encode())
         return session
 
     async def get(self, key: SessionKey) -> Session:
         """The session, or NotFound."""
         async with self._database.connection() as tx:
-            return await self._get(tx, key)
+            return await session_in(tx, key)
 
     async def page(self, tenant: str, after: tuple[str, str] | None, size: int) -> Page:
         """One row more than asked for tells whether there are further ones."""
@@ -197,7 +218,7 @@ class PostgresSessions:
         async with self._database.connection() as tx:
             row = await tx.fetchrow(_ATTACH, **_of(key), given=epoch)
             if row is None:
-                session = await self._get(tx, key)
+                session = await session_in(tx, key)
                 raise attach_fenced(session.generation)
         return Attached(row["attach_epoch"], row["numbering"])
 
@@ -219,11 +240,21 @@ class PostgresSessions:
             rows = await tx.fetch(_WAITING, most=most)
         return [SessionKey(row["tenant"], row["session_id"]) for row in rows]
 
-    async def _get(self, tx: Tx, key: SessionKey) -> Session:
-        row = await tx.fetchrow(_GET, **_of(key))
-        if row is None:
-            raise session_not_found(key.session)
+    async def _taken(self, tx: Tx, asked: Session) -> Session:
+        row = await tx.fetchrow(_TAKEN, of_tenant=asked.tenant, of_id=asked.id)
+        if row is None or row["deleted_at"] is not None:
+            raise session_deleted()
+        if row["adapter"] != asked.adapter:
+            raise session_exists(asked.id)
         return session_of(row)
+
+
+async def session_in(tx: Tx, key: SessionKey) -> Session:
+    """The session, or NotFound."""
+    row = await tx.fetchrow(_GET, **_of(key))
+    if row is None:
+        raise session_not_found(key.session)
+    return session_of(row)
 
 
 def _of(key: SessionKey) -> dict[str, str]:
@@ -232,5 +263,5 @@ def _of(key: SessionKey) -> dict[str, str]:
 
 def session_of(row: Row) -> Session:
     """A session out of a row that has the SHOWN columns."""
-    fields = dict(row)
+    fields = {name: row[name] for name in _FIELDS}
     return Session(**{**fields, "state": TurnState(fields["state"]), "agent": Agent(fields["agent"])})

@@ -1,12 +1,16 @@
-"""Gates, the ledger and messages, read from Postgres."""
+"""Turns, gates, the ledger and messages, read from Postgres."""
 
 from __future__ import annotations
 
 from services.kernel.postgres import Database
-from services.streaming.adapters import gate_rows
+from services.streaming.adapters import gate_rows, turn_rows
+from services.streaming.adapters.postgres import session_in
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.records import Entry, Message
+from services.streaming.application.work import Turn
+from services.streaming.domain.errors import turn_not_found
 from services.streaming.domain.gates import Gate, GateState
+from services.streaming.domain.session import Session
 
 
 class PostgresRecords:
@@ -31,10 +35,19 @@ class PostgresRecords:
             rows, newest, more = await gate_rows.entries(tx, _of(key), after, size)
         return [Entry(*row) for row in rows], None if newest is None else Entry(*newest), more
 
-    async def messages(self, key: SessionKey, after: int, size: int) -> tuple[list[Message], bool]:
+    async def turn(self, key: SessionKey, turn_id: str) -> tuple[Session, Turn]:
+        """One snapshot."""
+        async with self._database.transaction(read_snapshot=True) as tx:
+            session = await session_in(tx, key)
+            turn = await turn_rows.find(tx, _of(key), turn_id or session.turn_id)
+        if turn is None:
+            raise turn_not_found()
+        return session, turn
+
+    async def messages(self, key: SessionKey, turn_id: str, after: int, size: int) -> tuple[list[Message], bool]:
         """Oldest first."""
         async with self._database.connection() as tx:
-            rows, more = await gate_rows.page_of_messages(tx, _of(key), after, size)
+            rows, more = await gate_rows.page_of_messages(tx, _of(key), turn_id, after, size)
         return [Message(*row) for row in rows], more
 
 

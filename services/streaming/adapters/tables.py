@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, Identity, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Identity, Integer, LargeBinary, MetaData, Table, Text
 
 _METADATA: Final = MetaData()
 
@@ -32,10 +32,15 @@ SESSIONS: Final = Table(
     Column("started", Boolean),
     Column("job_id", Text),
     Column("turn_id", Text),
+    Column("turn_number", Integer),
+    Column("starting", Text),
     Column("outcome", Text),
     Column("code", Text),
     Column("command_seq", BigInteger),
     Column("agent_state", Text),
+    Column("forked_from", Text),
+    Column("fork_turn", Integer),
+    Column("forking", Boolean),
     Column("resumed_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, MetaData, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
 _METADATA: Final = MetaData()
@@ -21,6 +21,7 @@ def _time(name: str) -> Column[object]:
 TURNS: Final = _of_session(
     "turns",
     Column("id", Text),
+    Column("number", Integer),
     Column("state", Text),
     Column("text", Text),
     Column("asked_by", Text),
@@ -30,6 +31,9 @@ TURNS: Final = _of_session(
     Column("usage", JSONB),
     Column("agent_state", Text),
     Column("after_seq", BigInteger),
+    Column("said", Boolean),
+    Column("begun", Boolean),
+    _time("start_until"),
     _time("created_at"),
     _time("ended_at"),
 )

@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Float, bindparam, case, func, insert, select, true, update
+from sqlalchemy import Float, bindparam, case, func, insert, select, update
 
-from services.kernel import idempotency, jobs
+from services.kernel import frames, idempotency, jobs
 from services.kernel.postgres import Database, Tx, compiled
 from services.kernel.principal import Principal
-from services.streaming.adapters import gate_rows
-from services.streaming.adapters.postgres import SHOWN, fact, say, session_of
+from services.streaming.adapters import gate_rows, turn_rows
+from services.streaming.adapters.postgres import SHOWN, fact, say_line, session_of
 from services.streaming.adapters.tables import SESSIONS
-from services.streaming.adapters.turn_tables import COMMANDS, JOBS, RUNNERS, TURNS
+from services.streaming.adapters.turn_tables import COMMANDS, JOBS, RUNNERS
 from services.streaming.adapters.wake import Wake
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.work import Settlement, Turn
@@ -25,11 +25,13 @@ from services.streaming.domain.log import GENERATION
 from services.streaming.domain.offers import Offer
 from services.streaming.domain.session import Session
 
-_s, _t, _c, _j, _r = SESSIONS.c, TURNS.c, COMMANDS.c, JOBS.c, RUNNERS.c
+_s, _c, _j, _r = SESSIONS.c, COMMANDS.c, JOBS.c, RUNNERS.c
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
-_TURN = (_t.tenant == bindparam("of_tenant")) & (_t.session_id == bindparam("of_id")) & (_t.id == bindparam("of_turn"))
 _WAITING = (_c.tenant == bindparam("of_tenant")) & (_c.session_id == bindparam("of_id")) & (_c.state == "waiting")
-_CHANGED = ("state", "agent", "started", "job_id", "turn_id", "outcome", "code", "agent_state")
+_CHANGED = (
+    *("state", "agent", "started", "job_id", "turn_id", "turn_number", "starting"),
+    *("outcome", "code", "agent_state", "forking"),
+)
 
 _LOCK = compiled(select(*SHOWN).where(_MINE, _s.deleted_at.is_(None)).with_for_update())
 _SAVE = compiled(
@@ -40,35 +42,6 @@ _SAVE = compiled(
 _RESUMED_AT = compiled(select(_s.resumed_at).where(_MINE))
 _NOTE_RESUME = compiled(update(SESSIONS).where(_MINE).values(resumed_at=bindparam("at")))
 _TOMBSTONE = compiled(update(SESSIONS).where(_MINE).values(deleted_at=bindparam("at")))
-_BEGIN_TURN = compiled(
-    insert(TURNS).from_select(
-        ["tenant", "session_id", "id", "state", "text", "asked_by", "after_seq", "created_at"],
-        select(
-            _s.tenant,
-            _s.id,
-            bindparam("of_turn", type_=_t.id.type),
-            bindparam("state", type_=_t.state.type),
-            bindparam("said", type_=_t.text.type),
-            bindparam("by", type_=_t.asked_by.type),
-            _s.tail_seq,
-            bindparam("at", type_=_t.created_at.type),
-        ).where(_MINE),
-    )
-)
-_THE_TURN = compiled(select(_t.id, _t.text, _t.abort_requested, _t.after_seq).where(_TURN))
-_MOVE_TURN = compiled(update(TURNS).where(_TURN).values(state=bindparam("to_state")))
-_ABORT_TURN = compiled(update(TURNS).where(_TURN).values(abort_requested=true()))
-_END_TURN = compiled(
-    update(TURNS)
-    .where(_TURN)
-    .values(
-        state=bindparam("to_state"),
-        outcome=bindparam("how"),
-        code=bindparam("why"),
-        usage=bindparam("cost", type_=_t.usage.type),
-        ended_at=bindparam("at"),
-    )
-)
 _NEXT_COMMAND = compiled(update(SESSIONS).where(_MINE).values(command_seq=_s.command_seq + 1).returning(_s.command_seq))
 _COMMAND = compiled(
     insert(COMMANDS).values(
@@ -149,39 +122,34 @@ class PostgresWork:
         await self._tx.execute(_TOMBSTONE, of_tenant=key.tenant, of_id=key.session, at=at)
 
     async def begin_turn(self, session: Session, text: str, by: str, now: datetime) -> None:
-        """The partial unique index admits one under way."""
-        of = _of_turn(session)
-        await self._tx.execute(_BEGIN_TURN, **of, state=session.state, said=text, by=by, at=now)
+        """One is open at a time."""
+        await turn_rows.begin(self._tx, _of(session), session.turn_id, session.turn_number, text, by, now)
 
     async def turn(self, session: Session) -> Turn:
         """The newest."""
-        row = await self._tx.fetchrow(_THE_TURN, **_of_turn(session))
-        assert row is not None, "a session's turn has a row"
-        return Turn(**dict(row))
+        turn = await turn_rows.find(self._tx, _of(session), session.turn_id)
+        assert turn is not None, "a session's turn has a row"
+        return turn
 
     async def move_turn(self, session: Session) -> None:
         """As the session."""
-        await self._tx.execute(_MOVE_TURN, **_of_turn(session), to_state=session.state)
+        await turn_rows.move(self._tx, _of(session), session.turn_id, session.state)
 
     async def request_abort(self, session: Session) -> None:
-        """Remembered, should the agent go before it answers."""
-        await self._tx.execute(_ABORT_TURN, **_of_turn(session))
+        """Of the newest."""
+        await turn_rows.request_abort(self._tx, _of(session), session.turn_id)
 
     async def end_turn(self, session: Session, ended: Settlement, now: datetime) -> None:
         """Its row and its messages."""
         of, turn = _of(session), await self.turn(session)
-        await self._tx.execute(
-            _END_TURN,
-            **_of_turn(session),
-            to_state=session.state,
-            how=ended.outcome,
-            why=ended.code,
-            cost=ended.usage,
-            at=now,
-        )
+        await turn_rows.end(self._tx, of, turn.id, session.state, ended, now)
         await gate_rows.speak(self._tx, of, turn.id, "user", turn.text, False, now)
         if ended.text or ended.outcome == "ok":
             await gate_rows.speak(self._tx, of, turn.id, "assistant", ended.text, ended.outcome != "ok", now)
+
+    async def note_said(self, session: Session) -> None:
+        """Of the turn under way."""
+        await turn_rows.note_said(self._tx, _of(session))
 
     async def open_gates(self, session: Session) -> list[Gate]:
         """Oldest first."""
@@ -224,7 +192,11 @@ class PostgresWork:
 
     async def say(self, session: Session, name: str, body: dict[str, Any]) -> None:
         """Into the session's outbox."""
-        await say(self._tx, SessionKey(session.tenant, session.id), name, body)
+        await self.say_line(session, name, frames.line_of_json(body))
+
+    async def say_line(self, session: Session, name: str, line: bytes) -> None:
+        """As it is."""
+        await say_line(self._tx, SessionKey(session.tenant, session.id), name, line)
         self._touch(session)
 
     async def begin_generation(self, session: Session) -> None:
@@ -298,7 +270,3 @@ def job_kind(adapter: str) -> str:
 
 def _of(session: Session) -> dict[str, str]:
     return {"of_tenant": session.tenant, "of_id": session.id}
-
-
-def _of_turn(session: Session) -> dict[str, str]:
-    return {**_of(session), "of_turn": session.turn_id}

@@ -78,6 +78,10 @@ class Agents(Protocol):
         """The agent has taken them."""
         ...
 
+    async def note_said(self, key: SessionKey) -> bool:
+        """The agent has said something in the turn under way. False: none is."""
+        ...
+
     async def why_lost(self, job_id: str) -> str:
         """`deleted` or `resumed`; empty: the lease ran out, or the job ended."""
         ...

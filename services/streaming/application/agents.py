@@ -71,7 +71,18 @@ class AgentSide:
     async def attached(self, hold: Hold, taken: int) -> TurnScan:
         """The runner is there with an agent; answers what the turn under way has said so far."""
         await self._rows.attached(hold, taken)
-        return await self.scan(hold.key)
+        scan = await self.scan(hold.key)
+        if scan.heard:
+            await self._rows.note_said(hold.key)  # whoever appended it may have died before it could say so
+        return scan
+
+    async def said(self, hold: Hold) -> bool:
+        """The agent has said something in its turn, for the first time. False: not noted, say it again."""
+        try:
+            return await self._rows.note_said(hold.key)
+        except Refusal as refusal:
+            _log.warning("turn.said_waits", session=hold.key.session, reason=refusal.reason)
+            return False
 
     async def hear(self, hold: Hold, news: AgentNews, scan: TurnScan) -> GateOutcome | None:
         """Takes what the agent says of its turn's state. The same news twice is as good as once."""
@@ -122,7 +133,7 @@ class AgentSide:
         async for chunk in self._log.entries(key, turn.after_seq):
             for entry in chunk:
                 if begun:
-                    if entry.name in ("tool", "text_delta", "text_reset"):
+                    if entry.name in ("tool", "text_delta", "text_reset", "activity_delta"):
                         scan.said(entry.name, orjson.loads(entry.line))
                 elif entry.name == "turn":
                     begun = orjson.loads(entry.line).get("turn_id") == turn.id
@@ -154,7 +165,7 @@ class AgentSide:
             if session.turn_id != end.turn_id or session.state not in UNDER_WAY:
                 return  # it was settled before: this is a repeat, or it came too late
             text = end.text if end.outcome is Outcome.OK else end.text or scan.text
-            ended = Settlement(end.outcome, code, text, end.usage, scan.open_calls)
+            ended = Settlement(end.outcome, code, text, end.usage, scan.open_calls, scan.heard)
             by, now = f"agent:{session.id}", self._clock.now()
             await story.settle(work, session, ended, by, now)
 
@@ -167,12 +178,12 @@ class AgentSide:
             return
         code, turn = turns.known_code(code), await work.turn(session)
         if turn.abort_requested:
-            ended = Settlement(Outcome.ABORTED, "", scan.text, None, scan.open_calls)
+            ended = Settlement(Outcome.ABORTED, "", scan.text, None, scan.open_calls, scan.heard)
             await story.settle(work, session, ended, story.SYSTEM, now)
             return
         left = await story.cancel_gates(work, session, story.SYSTEM, now, GateKind.DIALOG)
         if not left:
-            ended = Settlement(Outcome.FAILED, code, scan.text, None, scan.open_calls)
+            ended = Settlement(Outcome.FAILED, code, scan.text, None, scan.open_calls, scan.heard)
             await story.settle(work, session, ended, story.SYSTEM, now)
             return
         await work.drop_commands(session, but_answers=True)

@@ -11,7 +11,7 @@ from services.kernel.errors import Unavailable
 from services.streaming.application.agent_ports import Hold
 from services.streaming.application.agents import AgentSide
 from services.streaming.application.appenders import Appenders
-from services.streaming.application.attachment import Attachment, Hears, nobody_hears
+from services.streaming.application.attachment import Attachment, Hears, Says, nobody_hears
 from services.streaming.application.ports import SessionKey, SessionStore
 
 
@@ -51,11 +51,13 @@ class Attaching:
             self._tasks.add(task)
             try:
                 hears: Hears = nobody_hears
+                says: Says | None = None
                 scan = None
                 if hold is not None and self._agents is not None:
                     scan = await self._agents.attached(hold, taken)
                     hears = partial(self._agents.hear, hold)
-                yield Attachment(appender, attached, tail.generation, tail.origin, hears, scan)
+                    says = partial(self._agents.said, hold)
+                yield Attachment(appender, attached, tail.generation, tail.origin, hears, scan, says)
             except asyncio.CancelledError:
                 if not self.closing:
                     raise

@@ -44,6 +44,14 @@ class Hears(Protocol):
         ...
 
 
+class Says(Protocol):
+    """Notes that a turn has said something."""
+
+    async def __call__(self) -> bool:
+        """Whether it is noted; else it is asked again with the next event."""
+        ...
+
+
 async def nobody_hears(news: AgentNews, scan: TurnScan) -> GateOutcome | None:
     """Who attached without a job holds no turn."""
     raise lease_lost("")
@@ -60,6 +68,7 @@ class Attachment:
         stored: Origin,
         hears: Hears = nobody_hears,
         scan: TurnScan | None = None,
+        says: Says | None = None,
     ) -> None:
         self.epoch = attached.epoch
         self.generation = generation
@@ -77,6 +86,8 @@ class Attachment:
         self._progress = asyncio.Event()
         self._hears = hears
         self._scan = scan or TurnScan()
+        self._says = says
+        self._said = self._scan.heard
         self._answers: list[Any] = []
         self._heard = asyncio.Event()
 
@@ -177,8 +188,10 @@ class Attachment:
                 self._pending.extendleft(reversed(run))
                 return
             self._stored = reach
-        self._acked = sequence
         self._noted(event)
+        if self._says is not None and not self._said and self._scan.heard:
+            self._said = await self._says()
+        self._acked = sequence
 
     async def _hear(self, news: AgentNews) -> None:
         """What is told of state comes after everything that was said before it, and into the stream at once."""
@@ -188,7 +201,7 @@ class Attachment:
             self._progress.set()
             raise
         if isinstance(news, TurnEnd):
-            self._scan = TurnScan()
+            self._scan, self._said = TurnScan(), False
         if outcome is not None:
             self.tell([outcome])
         await self._appender.flush()
@@ -202,8 +215,7 @@ class Attachment:
 
     def _noted(self, event: AgentEvent) -> None:
         if isinstance(event, Delta):
-            if event.name == "text_delta":
-                self._scan.said(event.name, {"delta": event.text, "block": event.block})
+            self._scan.said(event.name, {"delta": event.text, "block": event.block})
         else:
             self._scan.said(event.name, orjson.loads(event.line))
 

@@ -143,6 +143,7 @@ class Gating:
         by = AGENT.format(session.id)
         to = turns.after(session.state, turns.GateOpened())
         await work.add_gate(session, gate)
+        await work.note_said(session)
         body = {"gate_id": gate.id, "kind": gate.kind, "state": gate.state, "proposal": gate.proposal}
         await work.say(session, "gate", body)
         moved = await story.move(work, session, to, by, gate.created_at)

@@ -19,10 +19,11 @@ class SessionKey(NamedTuple):
 
 
 class FeedKey(NamedTuple):
-    """A tenant's feed of facts, or that of a thread and its descendants in it."""
+    """A tenant's feed of facts, or (`of`) that of a thread and its descendants, or of a coordinator's session, in it.
+    Ids tell which by their prefixes."""
 
     tenant: str
-    thread: str | None
+    of: str | None
 
 
 class NotNext(Exception):
@@ -78,7 +79,9 @@ class SessionStore(Protocol):
     """Sessions in Postgres."""
 
     async def create(self, session: Session, caller: Principal, request_id: str, digest: bytes) -> Session:
-        """Stores it and the first event of its stream, or answers what the same request made before (PUB08)."""
+        """Stores it and the first event of its stream, or answers what the same request made before (PUB08), or the
+        session that has the id and the adapter already. AlreadyExists where it has another one, NotAllowed where it is
+        deleted."""
         ...
 
     async def get(self, key: SessionKey) -> Session:

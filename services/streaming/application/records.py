@@ -1,4 +1,4 @@
-"""What is kept of a session and can be read: gates, the ledger, messages."""
+"""What is kept of a session and can be read: turns, gates, the ledger, messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from services.streaming.application.ports import SessionKey
+from services.streaming.application.work import Turn
 from services.streaming.domain.gates import Gate, GateState
+from services.streaming.domain.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Records(Protocol):
         """Entries oldest first, the newest of all, and whether there are more."""
         ...
 
-    async def messages(self, key: SessionKey, after: int, size: int) -> tuple[list[Message], bool]:
-        """Oldest first, and whether there are more."""
+    async def turn(self, key: SessionKey, turn_id: str) -> tuple[Session, Turn]:
+        """The session and that turn of it, or its newest (empty id), as of one moment. NotFound."""
+        ...
+
+    async def messages(self, key: SessionKey, turn_id: str, after: int, size: int) -> tuple[list[Message], bool]:
+        """Oldest first, of one turn or (empty id) of all, and whether there are more."""
         ...

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.kernel.clock import Clock
 from services.kernel.errors import Invalid, NotFound, Refusal
 from services.kernel.ids import is_id
 from services.kernel.principal import Principal
 from services.kernel.telemetry import get_logger
-from services.streaming.application import story
+from services.streaming.application import beginning, story
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.ports import SessionKey, SessionStore
 from services.streaming.application.turning import who
 from services.streaming.application.work import Work, Workshop
+from services.streaming.domain.errors import session_forking
 from services.streaming.domain.offers import check_offers
-from services.streaming.domain.session import Agent, Session
-from services.streaming.domain.turns import UNDER_WAY
+from services.streaming.domain.session import Agent, Session, TurnState
+from services.streaming.domain.turns import UNDER_WAY, Outcome
 
 IDS_MOST = 200
 RESUMED = "The session was resumed."
@@ -51,6 +52,9 @@ class Resuming:
             session = await work.lock(key)
             if said is not None:
                 return session, said == b"preserved"
+            beginning.check_ours(session)
+            if session.forking:
+                raise session_forking()
             if session.state in UNDER_WAY:
                 await work.store(b"preserved")
                 return session, True
@@ -86,6 +90,10 @@ class Resuming:
                 await work.cancel_job(session, "deleted")
                 await work.drop_commands(session)
                 await work.say(session, "deleted", {})
+                if session.state in UNDER_WAY:
+                    # Nobody reads the stream any more; who follows turns by facts is told how this one ended.
+                    over = replace(session, state=TurnState.IDLE, outcome=Outcome.ABORTED, code="")
+                    await work.fact(over, "turn", by, now, before=session.state)
                 await work.fact(session, "deleted", by, now, before=session.state)
                 await work.tombstone(key, now)
                 await work.store(b"deleted")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from services.kernel.bus import Bus
 from services.kernel.clock import Clock
-from services.kernel.errors import Refusal
-from services.kernel.ids import NewId
+from services.kernel.errors import Invalid, NotFound, Refusal
+from services.kernel.ids import NewId, is_id
 from services.kernel.principal import Principal
 from services.kernel.telemetry import get_logger
 from services.streaming.application.appenders import Appenders
@@ -35,13 +35,17 @@ class Sessions:
         model: str,
         thinking: str,
         title: str,
+        session_id: str,
         request_id: str,
         digest: bytes,
     ) -> Session:
-        """Opens a session and its stream. The same request_id answers the same session."""
+        """Opens a session and its stream. The same request_id, or the same `session_id` with the same adapter, answers
+        the same session; an empty one takes a new id."""
+        if session_id and not is_id("ses", session_id):
+            raise Invalid("INVALID_ARGUMENT", "session_id must be ses_ and a UUIDv7 in hex", field="session_id")
         asked = new_session(
             caller.tenant,
-            self._new_id("ses"),
+            session_id or self._new_id("ses"),
             self._clock.now(),
             adapter=adapter,
             provider=provider,
@@ -65,5 +69,10 @@ class Sessions:
         return await self._store.get(SessionKey(caller.tenant, session_id))
 
     async def page(self, caller: Principal, after: tuple[str, str] | None, size: int) -> Page:
-        """A page, newest first."""
-        return await self._store.page(caller.tenant, after, size)
+        """A page, newest first. An agent has one session, its own."""
+        if caller.kind != "agent":
+            return await self._store.page(caller.tenant, after, size)
+        try:
+            return Page([await self._store.get(SessionKey(caller.tenant, caller.subject))], False)
+        except NotFound:
+            return Page([], False)

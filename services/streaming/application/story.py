@@ -34,6 +34,8 @@ async def move(work: Work, session: Session, to: TurnState, by: str, now: dateti
 async def start_agent(work: Work, session: Session, now: datetime) -> Session:
     """Wants a runner, where no agent is there: every start but the first begins a new generation of the stream first
     (D1.4). Commands that no agent took before are the caller's to drop."""
+    if session.external:
+        return session  # an outside agent comes and goes as it likes
     if session.started:
         await work.begin_generation(session)
     started = replace(session, agent=Agent.STARTING, started=True, job_id=new_id("job"))

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.kernel import frames
 from services.kernel.clock import Clock
-from services.kernel.errors import Invalid, TooLarge
 from services.kernel.ids import NewId
 from services.kernel.principal import Principal
-from services.streaming.application import story
+from services.streaming.application import beginning, story
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.work import Settlement, Work, Workshop
 from services.streaming.domain import turns
 from services.streaming.domain.session import Agent, Session
 
-TEXT_MOST = 32_000
 _UNCLAIMED = 1e9
 """Seconds; here a job that nobody claimed yet is as good as a live one."""
 
@@ -32,34 +29,29 @@ class Turning:
         self, caller: Principal, session_id: str, text: str, request_id: str, digest: bytes
     ) -> tuple[Session, str]:
         """Begins a turn; answers the session and the turn's id. The same request answers the same turn."""
-        _check(text)
+        beginning.check_text(text)
         async with self._workshop.work() as work:
             said = await work.remember(caller, "PromptSession", request_id, digest)
             session = await work.lock(SessionKey(caller.tenant, session_id))
             if said is not None:
                 return session, said.decode()
-            by, now = who(caller), self._clock.now()
-            to = turns.after(session.state, turns.Prompt())
+            beginning.check_ours(session)
+            beginning.check_free(session)
             await work.drop_commands(session)
-            session = await self._with_agent(work, replace(session, turn_id=self._new_id("trn")))
-            begun = replace(session, state=to, outcome="", code="")
-            await work.save(begun, now)
-            await work.begin_turn(begun, text, by, now)
-            await work.command(begun, "prompt", {"text": text}, now)
-            await work.say(begun, "prompt", {"text": text})
-            await work.say(begun, "turn", {"state": to, "turn_id": begun.turn_id})
-            await work.fact(begun, "turn", by, now, before=session.state)
+            session = await self._with_agent(work, session)
+            begun = await beginning.begin(work, session, self._new_id("trn"), text, who(caller), self._clock.now())
             await work.store(begun.turn_id.encode())
             return begun, begun.turn_id
 
     async def steer(self, caller: Principal, session_id: str, text: str, request_id: str, digest: bytes) -> Session:
         """Cancels the open gates (an agent that waits in one does not listen), then tells the agent."""
-        _check(text)
+        beginning.check_text(text)
         async with self._workshop.work() as work:
             said = await work.remember(caller, "SteerSession", request_id, digest)
             session = await work.lock(SessionKey(caller.tenant, session_id))
             if said is not None:
                 return session
+            beginning.check_ours(session)
             by, now = who(caller), self._clock.now()
             to = turns.after(session.state, turns.Steer())
             await story.cancel_gates(work, session, by, now)
@@ -105,12 +97,3 @@ class Turning:
 def who(caller: Principal) -> str:
     """The caller, as rows and facts name it."""
     return f"{caller.kind}:{caller.subject}"
-
-
-def _check(text: str) -> None:
-    if not text.strip():
-        raise Invalid("INVALID_ARGUMENT", "text must not be empty", field="text")
-    if "\0" in text:
-        raise Invalid("INVALID_ARGUMENT", "text must not contain NUL", field="text")
-    if len(text.encode()) > TEXT_MOST or len(frames.line_of_json({"text": text})) > frames.MOST_BYTES:
-        raise TooLarge("VALUE_TOO_LARGE", f"text must be at most {TEXT_MOST} bytes", field="text", limit=TEXT_MOST)

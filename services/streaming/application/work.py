@@ -14,16 +14,37 @@ from services.streaming.application.ports import SessionKey
 from services.streaming.domain.gates import Gate, GateState
 from services.streaming.domain.offers import Offer
 from services.streaming.domain.session import Session
+from services.streaming.domain.turns import TurnStage
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn's row, as far as commands look at it."""
+    """A turn's row. `said`: its agent has said something; `begun`: it was ever more than `starting`."""
 
     id: str
+    number: int
+    state: TurnStage
     text: str
     abort_requested: bool
+    outcome: str
+    code: str
+    usage: dict[str, Any] | None
     after_seq: int
+    said: bool
+    begun: bool
+    created_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def live(self) -> bool:
+        """Under way, and nobody wants it stopped."""
+        return self.state in (TurnStage.RUNNING, TurnStage.WAITING) and not self.abort_requested
+
+    @property
+    def tokens(self) -> int:
+        """Read and written; 0 where nobody told."""
+        usage = self.usage or {}
+        return int(usage.get("input_tokens", 0)) + int(usage.get("output_tokens", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +56,7 @@ class Settlement:
     text: str = ""
     usage: dict[str, Any] | None = None
     open_calls: Sequence[tuple[str, str]] = ()
+    said: bool = False
 
 
 class Work(Protocol):
@@ -69,7 +91,7 @@ class Work(Protocol):
         ...
 
     async def begin_turn(self, session: Session, text: str, by: str, now: datetime) -> None:
-        """A running turn, `session.turn_id`."""
+        """A running turn, `session.turn_id` with `session.turn_number`."""
         ...
 
     async def turn(self, session: Session) -> Turn:
@@ -86,6 +108,10 @@ class Work(Protocol):
 
     async def end_turn(self, session: Session, ended: Settlement, now: datetime) -> None:
         """The newest turn has its end; its prompt and final text become messages."""
+        ...
+
+    async def note_said(self, session: Session) -> None:
+        """The agent has said something in the turn under way."""
         ...
 
     async def open_gates(self, session: Session) -> list[Gate]:
@@ -124,6 +150,10 @@ class Work(Protocol):
 
     async def say(self, session: Session, name: str, body: dict[str, Any]) -> None:
         """An event of the session's stream that tells of state."""
+        ...
+
+    async def say_line(self, session: Session, name: str, line: bytes) -> None:
+        """As `say`, of data that is a line already."""
         ...
 
     async def begin_generation(self, session: Session) -> None:

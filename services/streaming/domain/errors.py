@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from services.kernel.errors import Conflict, Exhausted, Invalid, NotAllowed, NotFound, Unavailable
+from services.kernel.errors import (
+    AlreadyExists,
+    Conflict,
+    Denied,
+    Exhausted,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+)
 
 
 def session_not_found(session_id: str) -> NotFound:
@@ -28,6 +37,36 @@ def lease_lost(job_id: str) -> Conflict:
 def session_deleted() -> NotAllowed:
     """Nothing is said of a session any more."""
     return NotAllowed("SESSION_DELETED", "this session is deleted")
+
+
+def external_session() -> NotAllowed:
+    """An outside agent drives it."""
+    return NotAllowed("EXTERNAL_SESSION", "an outside agent drives this session: it cannot be prompted from here")
+
+
+def not_external(adapter: str) -> NotAllowed:
+    """One of our own adapters drives it."""
+    return NotAllowed("NOT_EXTERNAL", "turns of this session are begun by prompts", adapter=adapter)
+
+
+def session_forking() -> NotAllowed:
+    """Half of a branch."""
+    return NotAllowed("SESSION_FORKING", "this session is being made out of another one")
+
+
+def session_exists(session_id: str) -> AlreadyExists:
+    """The id is another session's."""
+    return AlreadyExists("SESSION_EXISTS", "a session with this id was opened otherwise", session=session_id)
+
+
+def turn_not_found() -> NotFound:
+    """No such turn in this session."""
+    return NotFound("TURN_NOT_FOUND", "there is no such turn in this session")
+
+
+def not_yours(session_id: str) -> Denied:
+    """An agent's token speaks for one session, this one."""
+    return Denied("NOT_YOURS", "an agent acts for the session of its own token alone", session=session_id)
 
 
 def reader_too_slow() -> Exhausted:

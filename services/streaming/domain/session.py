@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from services.kernel.errors import Invalid
 
+EXTERNAL: Final = "external"
+"""The adapter of sessions that are driven from outside."""
 THINKING = ("off", "minimal", "low", "medium", "high", "xhigh")
 _ADAPTER = re.compile(r"[a-z0-9_-]{1,63}")
 _PROVIDER = re.compile(r"[A-Za-z0-9_.:-]{0,128}")
@@ -58,6 +61,19 @@ class Session:
     code: str = ""
     agent_state: str = ""
     """Digest of the state to go on from; empty: none."""
+    turn_number: int = 0
+    """The newest turn's number; one that never began counts."""
+    starting: str = ""
+    """The turn that planning is asked about right now; empty: none."""
+    forked_from: str = ""
+    fork_turn: int = 0
+    forking: bool = False
+    """It is being made out of another one."""
+
+    @property
+    def external(self) -> bool:
+        """Whether an outside agent drives its turns: no runner is ever asked for."""
+        return self.adapter == EXTERNAL
 
 
 def new_session(

@@ -16,6 +16,8 @@ class TurnScan:
         self._closed: set[str] = set()
         self._blocks: dict[int, list[str]] = {}
         self._size = 0
+        self.heard = False
+        """Whether there was any text, thinking or tool."""
 
     @property
     def open_calls(self) -> list[tuple[str, str]]:
@@ -35,6 +37,7 @@ class TurnScan:
 
     def said(self, name: str, body: Mapping[str, Any]) -> None:
         """An event that stands in the log."""
+        self.heard = self.heard or name in ("activity_delta", "text_delta", "tool")
         match name:
             case "tool":
                 self._tool(body["call_id"], body["name"], body["status"])

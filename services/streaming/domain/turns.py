@@ -19,6 +19,16 @@ CODES: Final = frozenset(
 UNDER_WAY: Final = frozenset({TurnState.RUNNING, TurnState.WAITING})
 
 
+class TurnStage(StrEnum):
+    """Where a turn stands; `starting`: planning is asked, and its agent knows nothing of it."""
+
+    STARTING = "starting"
+    IDLE = "idle"
+    RUNNING = "running"
+    WAITING = "waiting"
+    FAILED = "failed"
+
+
 class Outcome(StrEnum):
     """How a turn ended."""
 

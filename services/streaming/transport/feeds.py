@@ -15,7 +15,7 @@ from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.sessions import Sessions
 from services.streaming.domain.errors import reader_too_slow
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import READERS, caller
+from services.streaming.transport.access import READERS, acting, caller, check_own
 from treadle.streaming.v1 import feed_service_pb2 as pb
 from treadle.streaming.v1.feed_service_pb2_grpc import FeedServiceServicer
 
@@ -37,9 +37,8 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeSessionRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """A session's events."""
-        reader = caller(READERS)
-        session = await self._sessions.get(reader, names.session_id(request.name))
-        key = SessionKey(reader.tenant, session.id)
+        session = await self._sessions.get(*acting(READERS, request.name))
+        key = SessionKey(session.tenant, session.id)
         _end(await _serve(self._of_session, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()  # makes this a generator, which is what a streaming handler is
@@ -53,11 +52,23 @@ class FeedServicer(FeedServiceServicer):
         return
         yield pb.FrameBatch()
 
+    async def SubscribeWorkers(
+        self, request: pb.SubscribeWorkersRequest, context: _Context
+    ) -> AsyncIterator[pb.FrameBatch]:
+        """A coordinator's workers."""
+        session = await self._sessions.get(*acting(READERS, request.name))
+        key = FeedKey(session.tenant, session.id)
+        _end(await _serve(self._of_facts, key, request.last_event_id, context))
+        return
+        yield pb.FrameBatch()
+
     async def SubscribeTenant(
         self, request: pb.SubscribeTenantRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
-        """The whole tenant."""
-        key = FeedKey(caller(READERS).tenant, None)
+        """The whole tenant, which is no agent's."""
+        reader = caller(READERS)
+        check_own(reader, None)
+        key = FeedKey(reader.tenant, None)
         _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()

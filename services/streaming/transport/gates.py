@@ -14,7 +14,7 @@ from services.streaming.application.records import Records
 from services.streaming.application.sessions import Sessions
 from services.streaming.domain.gates import Answer
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import PEOPLE, READERS, caller
+from services.streaming.transport.access import PEOPLE, READERS, acting
 from services.streaming.transport.turning import digest_of
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceServicer
@@ -38,6 +38,7 @@ class GateMethods(SessionServiceServicer):
     async def AnswerGate(self, request: pb.AnswerGateRequest, context: _Context) -> pb.SessionGate:
         """Once."""
         session_id, gate_id = names.gate_id(request.name)
+        person, _ = acting(PEOPLE, f"sessions/{session_id}")
         for field in ("value", "text"):
             if "\0" in getattr(request, field):
                 raise Invalid("INVALID_ANSWER", f"{field} must not contain NUL", field=field)
@@ -47,9 +48,7 @@ class GateMethods(SessionServiceServicer):
             request.cancelled,
             request.text,
         )
-        gate = await self._gating.answer(
-            caller(PEOPLE), session_id, gate_id, answer, request.request_id, digest_of(request)
-        )
+        gate = await self._gating.answer(person, session_id, gate_id, answer, request.request_id, digest_of(request))
         return translate.gate(gate, session_id)
 
     async def ListGates(self, request: pb.ListGatesRequest, context: _Context) -> pb.ListGatesResponse:
@@ -96,8 +95,9 @@ class GateMethods(SessionServiceServicer):
     async def ListMessages(self, request: pb.ListMessagesRequest, context: _Context) -> pb.ListMessagesResponse:
         """Oldest first."""
         key = await self._key(request.parent, "parent")
-        size, query = page_size(request.page_size, default=_PAGE, most=_PAGE_MOST), ["messages", *key]
-        messages, more = await self._records.messages(key, self._after(request.page_token, query), size)
+        turn_id = names.turn_id(request.turn_id)
+        size, query = page_size(request.page_size, default=_PAGE, most=_PAGE_MOST), ["messages", *key, turn_id]
+        messages, more = await self._records.messages(key, turn_id, self._after(request.page_token, query), size)
         answer = pb.ListMessagesResponse()
         room = _PAGE_BYTES
         for one in messages:
@@ -112,8 +112,7 @@ class GateMethods(SessionServiceServicer):
         return answer
 
     async def _key(self, name: str, field: str) -> SessionKey:
-        reader = caller(READERS)
-        session = await self._sessions.get(reader, names.session_id(name, field))
+        session = await self._sessions.get(*acting(READERS, name, field))
         return SessionKey(session.tenant, session.id)
 
     def _after(self, token: str, query: list[Any]) -> int:

@@ -19,6 +19,13 @@ def gate_id(name: str) -> tuple[str, str]:
     return session_id(head), gate
 
 
+def turn_id(text: str) -> str:
+    """A turn's id, or nothing."""
+    if text and not is_id("trn", text):
+        raise Invalid("INVALID_ARGUMENT", "turn_id must be a turn's id", field="turn_id")
+    return text
+
+
 def thread_id(name: str, field: str = "name") -> str:
     """The id in `threads/{id}`."""
     return _id(name, "threads", "thr", field)

@@ -10,13 +10,14 @@ import grpc
 from services.kernel.clock import Clock
 from services.kernel.paging import PageTokens, page_size
 from services.kernel.principal import Authenticator
+from services.streaming.application.driving import Driving
 from services.streaming.application.gating import Gating
 from services.streaming.application.records import Records
 from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
-from services.streaming.transport import names, translate
-from services.streaming.transport.access import AUTHORS, READERS, caller
+from services.streaming.transport import translate
+from services.streaming.transport.access import AUTHORS, READERS, acting, caller, check_own
 from services.streaming.transport.gates import GateMethods
 from services.streaming.transport.turning import TurnMethods, digest_of
 from treadle.streaming.v1 import session_service_pb2 as pb
@@ -32,6 +33,7 @@ class SessionServicer(TurnMethods, GateMethods):
         self,
         sessions: Sessions,
         turning: Turning,
+        driving: Driving,
         resuming: Resuming,
         gating: Gating,
         records: Records,
@@ -39,18 +41,21 @@ class SessionServicer(TurnMethods, GateMethods):
         authenticator: Authenticator,
         clock: Clock,
     ) -> None:
-        TurnMethods.__init__(self, sessions, turning, resuming, authenticator, clock)
+        TurnMethods.__init__(self, sessions, turning, driving, resuming, records, authenticator, clock)
         GateMethods.__init__(self, sessions, gating, records, tokens)
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.Session:
-        """Opens a session."""
+        """Opens a session; an agent may open its own."""
+        author = caller(AUTHORS)
+        check_own(author, request.session_id)
         session = await self._sessions.create(
-            caller(AUTHORS),
+            author,
             adapter=request.adapter,
             provider=request.provider,
             model=request.model,
             thinking=request.thinking,
             title=request.title,
+            session_id=request.session_id,
             request_id=request.request_id,
             digest=digest_of(request),
         )
@@ -58,7 +63,7 @@ class SessionServicer(TurnMethods, GateMethods):
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.Session:
         """One session."""
-        session = await self._sessions.get(caller(READERS), names.session_id(request.name))
+        session = await self._sessions.get(*acting(READERS, request.name))
         return translate.session(session)
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:

@@ -7,11 +7,13 @@ import orjson
 from services.kernel.frames import Frame
 from services.streaming.application.attachment import Numbered
 from services.streaming.application.records import Entry, Message
+from services.streaming.application.work import Turn
 from services.streaming.domain import agent_events
 from services.streaming.domain.agent_events import AgentEvent
 from services.streaming.domain.errors import invalid_event
 from services.streaming.domain.gates import Gate, GateState
 from services.streaming.domain.session import Agent, Session, TurnState
+from services.streaming.domain.turns import TurnStage
 from services.streaming.transport import agent_messages
 from treadle.streaming.v1 import feed_service_pb2, runner_service_pb2, session_service_pb2
 
@@ -51,9 +53,32 @@ def session(one: Session) -> session_service_pb2.Session:
         turn_id=one.turn_id,
         outcome=one.outcome,
         code=one.code,
+        turn=one.turn_number,
+        forked_from=f"sessions/{one.forked_from}" if one.forked_from else "",
+        fork_turn=one.fork_turn,
+        forking=one.forking,
     )
     message.create_time.FromDatetime(one.created_at)
     message.update_time.FromDatetime(one.updated_at)
+    return message
+
+
+def turn(of: Session, one: Turn) -> session_service_pb2.SessionTurn:
+    """A turn, with its session. One that starts is under way, and not live yet."""
+    message = session_service_pb2.SessionTurn(
+        id=one.id,
+        number=one.number,
+        state=_STATES[TurnState.RUNNING if one.state is TurnStage.STARTING else TurnState(one.state.value)],
+        live=one.live,
+        outcome="" if one.code else one.outcome,
+        code=one.code,
+        said=one.said,
+        session=session(of),
+        tokens=one.tokens,
+    )
+    message.create_time.FromDatetime(one.created_at)
+    if one.ended_at is not None:
+        message.end_time.FromDatetime(one.ended_at)
     return message
 
 

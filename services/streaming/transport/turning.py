@@ -10,12 +10,15 @@ import grpc
 from services.kernel.clock import Clock
 from services.kernel.idempotency import body_digest
 from services.kernel.principal import Authenticator, Principal
+from services.streaming.application.driving import Driving
+from services.streaming.application.ports import SessionKey
+from services.streaming.application.records import Records
 from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
 from services.streaming.domain.session import Session
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import AUTHORS, PEOPLE, caller
+from services.streaming.transport.access import AUTHORS, PEOPLE, READERS, acting, caller, check_own
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceServicer
 
@@ -38,10 +41,19 @@ class TurnMethods(SessionServiceServicer):
     """Thin: translate, call, translate."""
 
     def __init__(
-        self, sessions: Sessions, turning: Turning, resuming: Resuming, authenticator: Authenticator, clock: Clock
+        self,
+        sessions: Sessions,
+        turning: Turning,
+        driving: Driving,
+        resuming: Resuming,
+        records: Records,
+        authenticator: Authenticator,
+        clock: Clock,
     ) -> None:
         self._sessions = sessions
         self._turning = turning
+        self._driving = driving
+        self._records = records
         self._resuming = resuming
         self._authenticator = authenticator
         self._clock = clock
@@ -49,36 +61,61 @@ class TurnMethods(SessionServiceServicer):
     async def PromptSession(self, request: pb.PromptSessionRequest, context: _Context) -> pb.PromptSessionResponse:
         """Begins a turn."""
         session, turn_id = await self._turning.prompt(
-            caller(AUTHORS), names.session_id(request.name), request.text, request.request_id, digest_of(request)
+            *acting(AUTHORS, request.name), request.text, request.request_id, digest_of(request)
         )
         return pb.PromptSessionResponse(session=translate.session(session), turn_id=turn_id)
 
     async def SteerSession(self, request: pb.SteerSessionRequest, context: _Context) -> pb.Session:
         """Tells a working agent."""
         session = await self._turning.steer(
-            caller(AUTHORS), names.session_id(request.name), request.text, request.request_id, digest_of(request)
+            *acting(AUTHORS, request.name), request.text, request.request_id, digest_of(request)
         )
         return translate.session(session)
 
     async def AbortSession(self, request: pb.AbortSessionRequest, context: _Context) -> pb.Session:
         """Stops the turn."""
-        session = await self._turning.abort(
-            caller(AUTHORS), names.session_id(request.name), request.request_id, digest_of(request)
-        )
+        session = await self._turning.abort(*acting(AUTHORS, request.name), request.request_id, digest_of(request))
         return translate.session(session)
 
     async def ResumeSession(self, request: pb.ResumeSessionRequest, context: _Context) -> pb.ResumeSessionResponse:
         """Starts the agent again."""
         session, preserved = await self._resuming.resume(
-            caller(AUTHORS), names.session_id(request.name), request.request_id, digest_of(request)
+            *acting(AUTHORS, request.name), request.request_id, digest_of(request)
         )
         return pb.ResumeSessionResponse(session=translate.session(session), preserved=preserved)
+
+    async def GetTurn(self, request: pb.GetTurnRequest, context: _Context) -> pb.SessionTurn:
+        """One turn, or the newest."""
+        reader, session_id = acting(READERS, request.name)
+        key = SessionKey(reader.tenant, session_id)
+        return translate.turn(*await self._records.turn(key, names.turn_id(request.turn_id)))
+
+    async def OpenTurn(self, request: pb.OpenTurnRequest, context: _Context) -> pb.OpenTurnResponse:
+        """From outside."""
+        session, turn_id = await self._driving.open(
+            *acting(AUTHORS, request.name), request.text, request.request_id, digest_of(request)
+        )
+        return pb.OpenTurnResponse(session=translate.session(session), turn_id=turn_id)
+
+    async def CloseTurn(self, request: pb.CloseTurnRequest, context: _Context) -> pb.Session:
+        """From outside."""
+        session = await self._driving.close(
+            *acting(AUTHORS, request.name),
+            text=request.text,
+            turn_id=request.turn_id,
+            outcome=request.outcome,
+            request_id=request.request_id,
+            digest=digest_of(request),
+        )
+        return translate.session(session)
 
     async def BatchDeleteSessions(
         self, request: pb.BatchDeleteSessionsRequest, context: _Context
     ) -> pb.BatchDeleteSessionsResponse:
         """Each for itself."""
-        results = await self._resuming.delete(caller(PEOPLE), list(request.ids), request.request_id, digest_of(request))
+        person = caller(PEOPLE)
+        check_own(person, None)
+        results = await self._resuming.delete(person, list(request.ids), request.request_id, digest_of(request))
         answer = pb.BatchDeleteSessionsResponse()
         for one in results:
             answer.results.add(id=one.id, ok=one.ok, code=one.code)
@@ -86,7 +123,7 @@ class TurnMethods(SessionServiceServicer):
 
     async def MintAgentToken(self, request: pb.MintAgentTokenRequest, context: _Context) -> pb.MintAgentTokenResponse:
         """For an outside agent."""
-        session = await self._sessions.get(caller(PEOPLE), names.session_id(request.name))
+        session = await self._sessions.get(*acting(PEOPLE, request.name))
         answer = pb.MintAgentTokenResponse(token=agent_token(self._authenticator, session))
         answer.expire_time.FromDatetime(self._clock.now() + TOKEN_LIFETIME)
         return answer

@@ -1,4 +1,4 @@
-"""Facts of threads, as the threads service would write them."""
+"""Facts of threads, workers and plans, as their services would write them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,59 @@ def payload(thread: str, seq: int, *ancestors: str, **more: Any) -> dict[str, An
     }
 
 
+def worker(coordinator: str, **more: Any) -> dict[str, Any]:
+    """What happened to a coordinator's worker."""
+    return {
+        "event_id": new_id("evt"),
+        "kind": "ended",
+        "coordinator_session_id": coordinator,
+        "worker_id": new_id("wrk"),
+        "name": "alpha",
+        "worker_session_id": new_id("ses"),
+        "from": "running",
+        "to": "succeeded",
+        "reason": "completed",
+        "has_result": True,
+        "partial": False,
+        "late": False,
+        "turn_id": new_id("trn"),
+        "actor": "service:coordination",
+        "time": "2026-01-02T03:04:05.000006Z",
+        **more,
+    }
+
+
+def plan(session: str, **more: Any) -> dict[str, Any]:
+    """What happened to a session's plan."""
+    return {
+        "event_id": new_id("evt"),
+        "kind": "plan",
+        "session_id": session,
+        "version": 7,
+        "turn": 0,
+        "document": "",
+        "branch_session_id": "",
+        "state": "",
+        "actor": "user:local",
+        "time": "2026-01-02T03:04:05.000006Z",
+        **more,
+    }
+
+
+def _subject(fact: dict[str, Any]) -> dict[str, str]:
+    if "coordinator_session_id" in fact:
+        return {"scope": fact["coordinator_session_id"], "service": "coordination", "type": "worker"}
+    if "session_id" in fact:
+        return {"scope": fact["session_id"], "service": "planning", "type": "plan"}
+    return {"scope": fact["root_id"], "service": "streaming", "type": "thread"}
+
+
 async def enqueue(tx: Tx, fact: dict[str, Any], tenant: str = "default") -> str:
     """Writes it to the outbox; answers its event id."""
     await outbox.enqueue(
         tx,
         tenant=tenant,
-        scope=fact["root_id"],
-        service="streaming",
-        type="thread",
+        **_subject(fact),
         event_id=fact["event_id"],
         payload=fact,
     )

@@ -89,7 +89,7 @@ async def test_one_turn_at_a_time_and_a_prompt_is_done_once_a_request_id(streami
     name = await streaming.session()
     turns = await asyncio.gather(*(prompt(streaming, name, "go", "key-1") for _ in range(8)))
     assert len(set(turns)) == 1
-    assert await refused(prompt(streaming, name, "again"), "TURN_RUNNING") == {"state": "running"}
+    assert await refused(prompt(streaming, name, "again"), "TURN_RUNNING") == {"state": "running", "turn": turns[0]}
     await refused(prompt(streaming, name, "other words", "key-1"), "REQUEST_ID_REUSED")
     others = await asyncio.gather(*(prompt(streaming, name) for _ in range(5)), return_exceptions=True)
     assert all(isinstance(one, grpc.aio.AioRpcError) for one in others)
