@@ -173,7 +173,9 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
               </button>
             ) : null}
             {side === "activity" ? <ActivityPanel activity={projection.activity} /> : null}
-            {side === "workers" ? <WorkersPanel session={session} query={roster} mode={mode} /> : null}
+            {side === "workers" ? (
+              <WorkersPanel session={session} query={roster} mode={mode} isWorker={assignment.data != null} />
+            ) : null}
           </aside>
         ) : null}
         <div className="border-t border-line px-8 py-3 max-lg:px-4">

@@ -43,6 +43,9 @@ export function WorkerCard({ session, worker }: { session: string; worker: Worke
             time={worker.end_time ?? worker.start_time ?? worker.create_time}
             className="text-xs text-faint"
           />
+          <span aria-hidden className={`text-faint transition-transform ${open ? "rotate-90" : ""}`}>
+            ›
+          </span>
         </span>
         {over && worker.reason !== "completed" && worker.reason !== "" ? (
           <span className="pl-4 text-xs text-madder">{reasonOf(worker.reason)}</span>
@@ -91,7 +94,7 @@ export function WorkerCard({ session, worker }: { session: string; worker: Worke
           </Button>
         )}
       </div>
-      <div id={details} hidden={!open} className="flex flex-col gap-3 px-4 pb-3 pl-8">
+      <div id={details} className={open ? "flex flex-col gap-3 px-4 pb-3 pl-8" : "hidden"}>
         {open ? (
           <>
             <div>

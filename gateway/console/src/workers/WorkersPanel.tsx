@@ -18,9 +18,11 @@ interface Props {
   session: Session;
   query: ReturnType<typeof useRoster>;
   mode: ThreadMode;
+  /** It is itself a worker, and has none. */
+  isWorker: boolean;
 }
 
-export function WorkersPanel({ session, query, mode }: Props) {
+export function WorkersPanel({ session, query, mode, isWorker }: Props) {
   const [dialog, setDialog] = useState<"new" | "told">();
   const roster = query.data;
   const workers = roster?.threads ?? [];
@@ -29,7 +31,7 @@ export function WorkersPanel({ session, query, mode }: Props) {
   };
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" aria-busy={query.isPending}>
-      <ModeSwitch mode={mode} />
+      {isWorker ? null : <ModeSwitch mode={mode} />}
       {query.error ? (
         <div className="p-4">
           <ReadError error={query.error} what="The workers" onRetry={() => void query.refetch()} />
@@ -38,9 +40,11 @@ export function WorkersPanel({ session, query, mode }: Props) {
       {query.isPending ? <Skeleton lines={3} /> : null}
       {roster === null || (roster && workers.length === 0) ? (
         <p className="px-4 py-6 text-sm text-muted">
-          {mode.on
-            ? "No workers yet. Ask for something that splits into parts, and the agent starts them by itself."
-            : "No workers. With thread mode on, the agent may split work among workers of its own."}
+          {isWorker
+            ? "This session is a worker itself, and a worker has no workers."
+            : mode.on
+              ? "No workers yet. Ask for something that splits into parts, and the agent starts them by itself."
+              : "No workers. With thread mode on, the agent may split work among workers of its own."}
         </p>
       ) : null}
       {workers.length > 0 ? (
@@ -56,13 +60,15 @@ export function WorkersPanel({ session, query, mode }: Props) {
         </section>
       ) : null}
       <div className="flex flex-wrap gap-2 px-4 py-3">
-        <Button
-          onClick={() => {
-            setDialog("new");
-          }}
-        >
-          New worker…
-        </Button>
+        {isWorker ? null : (
+          <Button
+            onClick={() => {
+              setDialog("new");
+            }}
+          >
+            New worker…
+          </Button>
+        )}
         {roster ? (
           <Button
             look="bare"
