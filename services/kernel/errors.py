@@ -15,7 +15,7 @@ class Refusal(Exception):
     keyword arguments become ErrorInfo.metadata, values as strings.
     """
 
-    def __init__(self, reason: str, message: str, **metadata: object) -> None:
+    def __init__(self, reason: str, message: str, /, **metadata: object) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.kernel.clock import SystemClock
-from services.kernel.errors import NotFound, Unavailable
+from services.kernel.errors import AlreadyExists, NotAllowed, NotFound, Unavailable
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.ids import new_id
 from services.kernel.principal import Authenticator, Principal
@@ -32,11 +32,13 @@ class FakeTurn:
     code: str = ""
     said: bool = False
     tokens: int = 0
+    text: str = ""
 
 
 @dataclass
 class FakeStreamingSession:
-    """A session of a tenant, with its newest turn last."""
+    """A session of a tenant, with its newest turn last. `attended`: a runner holds it; `prompts` and `aborts` are what
+    others asked of it."""
 
     tenant: str
     id: str
@@ -45,6 +47,9 @@ class FakeStreamingSession:
     model: str = ""
     thinking: str = "medium"
     turns: list[FakeTurn] = field(default_factory=list)
+    attended: bool = False
+    prompts: list[tuple[str, str]] = field(default_factory=list)
+    aborts: int = 0
 
     def begin(self, turn_id: str | None = None) -> FakeTurn:
         """A turn that is under way."""
@@ -112,6 +117,47 @@ class FakeSessions(SessionServiceServicer):
         )
 
 
+def fake_sessions() -> FakeSessions:
+    """One without sessions. The calls that coordination does not make answer UNIMPLEMENTED."""
+    return FakeSessions()  # type: ignore[abstract]
+
+    async def ListMessages(self, request: pb.ListMessagesRequest, context: Any) -> pb.ListMessagesResponse:
+        """Of one turn, one a page."""
+        session = self.of_caller(request.parent)
+        turn = next(one for one in session.turns if one.id == request.turn_id)
+        said = [("user", "a prompt"), *([("assistant", turn.text)] if turn.text else [])]
+        messages = [pb.Message(turn_id=turn.id, role=role, text=text) for role, text in said]
+        page = int(request.page_token or 0)
+        more = page + 1 < len(messages)
+        return pb.ListMessagesResponse(
+            messages=messages[page : page + 1], next_page_token=str(page + 1) if more else ""
+        )
+
+    async def PromptSession(self, request: pb.PromptSessionRequest, context: Any) -> pb.PromptSessionResponse:
+        """A new turn; once a request_id."""
+        session = self.of_caller(request.name)
+        for request_id, text in session.prompts:
+            if request_id == request.request_id and request_id:
+                if text != request.text:
+                    raise AlreadyExists("REQUEST_ID_REUSED", "used with another body")
+                return pb.PromptSessionResponse(turn_id=session.turns[-1].id)
+        if session.adapter == "external":
+            raise NotAllowed("EXTERNAL_SESSION", "an outside agent drives this session")
+        if session.turns and session.turns[-1].state in ("running", "waiting"):
+            raise NotAllowed("TURN_RUNNING", "a turn is under way: steer or abort it")
+        session.prompts.append((request.request_id, request.text))
+        return pb.PromptSessionResponse(turn_id=session.begin().id, session=shown(session))
+
+    async def AbortSession(self, request: pb.AbortSessionRequest, context: Any) -> pb.Session:
+        """The turn under way has ended when this is answered."""
+        session = self.of_caller(request.name)
+        session.aborts += 1
+        if not session.turns or session.turns[-1].state not in ("running", "waiting"):
+            raise NotAllowed("TURN_NOT_RUNNING", "no turn is under way")
+        session.settle("aborted")
+        return shown(session)
+
+
 def shown(session: FakeStreamingSession) -> pb.Session:
     """A session as its resource."""
     newest = session.turns[-1] if session.turns else None
@@ -125,6 +171,7 @@ def shown(session: FakeStreamingSession) -> pb.Session:
         thinking=session.thinking,
         turn_id=newest.id if newest else "",
         turn=len(session.turns),
+        agent=pb.Session.AGENT_LIVE if session.attended else pb.Session.AGENT_NONE,
     )
 
 
