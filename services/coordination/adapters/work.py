@@ -49,6 +49,11 @@ class PostgresWork:
         """For repeats."""
         await idempotency.store(self._tx, self._key, answer)
 
+    async def hold_sessions(self, tenant: str, *session_ids: str) -> None:
+        """Locks of this transaction on the ids' digests, in their order."""
+        for session_id in sorted(session_ids):
+            await self._tx.execute(sql.HOLD_SESSION, session=f"{tenant}/{session_id}")
+
     async def coordinator(self, tenant: str, session_id: str) -> Coordinator | None:
         """FOR UPDATE: commands of one coordinator stand in a line, in whatever process."""
         row = await self._tx.fetchrow(sql.LOCK_COORDINATOR, of_tenant=tenant, of_id=session_id)

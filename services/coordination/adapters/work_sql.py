@@ -40,7 +40,7 @@ _LIST = (
     & (_n.worker_id == bindparam("of_worker"))
 )
 
-
+HOLD_SESSION = compiled(select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("session", type_=Text), 0))))
 LOCK_COORDINATOR = compiled(select(*COORDINATOR).where(_THIS).with_for_update())
 MAKE_COORDINATOR = compiled(
     insert(COORDINATORS).values({name: bindparam(name) for name in COORDINATOR_FIELDS}).on_conflict_do_nothing()

@@ -53,24 +53,24 @@ class Registering:
             return name
 
     async def _coordinator(self, work: Work, command: Command, worker_session_id: str) -> Coordinator:
-        """The coordinator, locked. No chain of coordinators comes into being: the worker's own record, where it has
-        one, is locked too, in the order of ids, and must be without workers (depth 1, C.2)."""
-        tenant, now = command.tenant, self._clock.now()
-        for session_id in (command.session_id, worker_session_id):
-            if await work.session_deleted(tenant, session_id):
-                raise errors.session_not_found(session_id)
-        locked: dict[str, Coordinator | None] = {}
-        for session_id in sorted((command.session_id, worker_session_id)):
-            if session_id == command.session_id:
-                locked[session_id] = await work.make_coordinator(Coordinator(tenant, session_id, True, now, now))
-            else:
-                locked[session_id] = await work.coordinator(tenant, session_id)
-        if await work.worker_of_session(tenant, command.session_id) is not None:
+        """The coordinator, locked. No chain of coordinators comes into being: it is no worker itself, and the worker
+        has none (depth 1, C.2)."""
+        tenant, session_id, now = command.tenant, command.session_id, self._clock.now()
+        await work.hold_sessions(tenant, session_id, worker_session_id)
+        for one in (session_id, worker_session_id):
+            if await work.session_deleted(tenant, one):
+                raise errors.session_not_found(one)
+        if await work.worker_of_session(tenant, session_id) is not None:
             raise errors.depth_exceeded()
-        if locked[worker_session_id] is not None:
-            _, total = await work.count_workers(tenant, worker_session_id)
-            if total:
-                raise errors.depth_exceeded()
-        coordinator = locked[command.session_id]
+        # In the order of ids, since another registration may want the same two.
+        records: dict[str, Coordinator | None] = {}
+        for one in sorted((session_id, worker_session_id)):
+            if one == session_id:
+                records[one] = await work.make_coordinator(Coordinator(tenant, one, True, now, now))
+            else:
+                records[one] = await work.coordinator(tenant, one)
+        if records[worker_session_id] is not None and (await work.count_workers(tenant, worker_session_id))[1]:
+            raise errors.depth_exceeded()
+        coordinator = records[session_id]
         assert coordinator is not None, "it was made"
         return coordinator

@@ -1,7 +1,7 @@
 """What a command does to a coordinator and its workers, inside one transaction: the port that Postgres fills.
 
-Order of locks: the idempotency key, the coordinator, then workers by id, then jobs. Facts are written under the
-coordinator's lock. A runner's call that knows only its job reads it unlocked first, to learn whom to lock.
+Order of locks: the idempotency key, held sessions, the coordinator, then workers by id, then jobs. Facts are written
+under the coordinator's lock. A runner's call that knows only its job reads it unlocked first, to learn whom to lock.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ class Work(Protocol):
 
     async def store(self, answer: bytes) -> None:
         """Keeps the answer for repeats of what was remembered."""
+        ...
+
+    async def hold_sessions(self, tenant: str, *session_ids: str) -> None:
+        """Before the coordinator: commands that hold one of these sessions stand in a line, whether it has a record or
+        not."""
         ...
 
     async def coordinator(self, tenant: str, session_id: str) -> Coordinator | None:
