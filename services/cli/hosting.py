@@ -35,9 +35,9 @@ async def migrate_all(engines: Engines) -> None:
 
 
 async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: AsyncExitStack) -> str:
-    """Builds services, runner and gateway in the order of their dependence; answers the gateway's address.
-    Leaving the stack drains and stops them in reverse: the gateway first. Settings come from the environment, but for
-    addresses and URLs, which are those of this process."""
+    """Builds services, gateway and runner in the order of their dependence; answers the gateway's address.
+    Leaving the stack drains and stops them in reverse: the runner first, whose agents call tools at the gateway.
+    Settings come from the environment, but for addresses and URLs, which are those of this process."""
     shared = {"listen": _LOOPBACK, "nats_url": engines.nats_url}
 
     async def host(name: str, build: Build[_S], settings: _S) -> Bound:
@@ -55,11 +55,6 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
         build_coordination,
         load(CoordinationSettings, **urls("coordination"), streaming_target=streaming.address),
     )
-    await host(
-        "runner",
-        build_runner,
-        load(RunnerSettings, threads_target=threads.address, streaming_target=streaming.address, home=home),
-    )
     gateway = await host(
         "gateway",
         build_gateway,
@@ -70,6 +65,19 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
             streaming_target=streaming.address,
             coordination_target=coordination.address,
             planning_target=planning.address,
+        ),
+    )
+    await host(
+        "runner",
+        build_runner,
+        load(
+            RunnerSettings,
+            threads_target=threads.address,
+            streaming_target=streaming.address,
+            coordination_target=coordination.address,
+            planning_target=planning.address,
+            gateway_url=f"http://{gateway.address}",
+            home=home,
         ),
     )
     return gateway.address

@@ -23,6 +23,7 @@ from services.runner.actions.hosts import AllowedHosts
 from services.runner.actions.http_request import HttpRequest
 from services.runner.actions.shell import Shell
 from services.runner.actions.task_create import TaskCreate
+from services.runner.adapters.contexts import CoordinationContext, PlanningContext
 from services.runner.adapters.coordination_jobs import CoordinationJobs
 from services.runner.adapters.payload import JsonCodec
 from services.runner.adapters.streaming_jobs import StreamingJobs
@@ -32,9 +33,12 @@ from services.runner.adapters.worker_sessions import WorkerStreams
 from services.runner.application.agents import Agents
 from services.runner.application.claiming import Claiming
 from services.runner.application.job_run import JobRun, Timing
+from services.runner.application.no_tools import NoTools
 from services.runner.application.ports import LeasedJob, Provider
 from services.runner.application.presence import say_present
+from services.runner.application.sessions.context import Contexts, ContextSource
 from services.runner.application.sessions.holding import Holding
+from services.runner.application.tools import Toolbox
 from services.runner.application.work import Work
 from services.runner.application.workers.run import WorkerRun
 from services.runner.cleanup.file_line import FileLine
@@ -95,7 +99,7 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
 
 def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> list[Claiming]:
     """Sessions of the streaming service, where this runner has an agent to offer."""
-    agents = _agents(settings)
+    agents = _agents(settings, _toolbox(settings))
     if not settings.streaming_target or not agents:
         return []
     if any(adapter.name == Pi.name for adapter in agents):
@@ -104,13 +108,28 @@ def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, ti
     life.push(channel.close)
     jobs = StreamingJobs(channel, runner_id, [adapter.name for adapter in agents])
     sessions = StreamingSessions(channel, runner_id)
+    contexts = Contexts(_contexts(settings, life))
 
     def open_run(job: LeasedJob) -> JobRun:
-        return JobRun(jobs, Holding(sessions, agents), job, timing)
+        return JobRun(jobs, Holding(sessions, agents, contexts), job, timing)
 
     life.spawn("presence", lambda: say_present(jobs, new_id, settings.heartbeat_seconds * 2))
     most, wait = settings.session_concurrency, settings.runner_wait_seconds
     return [Claiming("sessions", jobs, open_run, new_id, most=most, wait=wait)]
+
+
+def _contexts(settings: RunnerSettings, life: Lifecycle) -> list[ContextSource]:
+    """Who is asked what an agent is to know; each session asks for itself."""
+    sources: list[ContextSource] = []
+    if settings.coordination_target:
+        coordination = open_channel(settings.coordination_target)
+        life.push(coordination.close)
+        sources.append(CoordinationContext(coordination))
+    if settings.planning_target:
+        planning = open_channel(settings.planning_target)
+        life.push(planning.close)
+        sources.append(PlanningContext(planning))
+    return sources
 
 
 def _run_workers(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> list[Claiming]:
@@ -132,11 +151,21 @@ def _run_workers(settings: RunnerSettings, life: Lifecycle, runner_id: str, timi
     return [Claiming("workers", jobs, open_run, new_id, most=most, wait=wait)]
 
 
-def _agents(settings: RunnerSettings) -> list[Agents]:
+def _toolbox(settings: RunnerSettings) -> Toolbox:
+    """The gateway's tools, where it is known."""
+    if not settings.gateway_url:
+        return NoTools()
+    # Imported late, as the libraries of the agents below.
+    from services.runner.adapters.mcp_tools import McpToolbox
+
+    return McpToolbox(settings.gateway_url)
+
+
+def _agents(settings: RunnerSettings, toolbox: Toolbox) -> list[Agents]:
     """Those that are enabled and there."""
     agents: list[Agents] = []
     if "scripted" in settings.session_adapters:
-        agents.append(ScriptedAgents(settings.scripted_pace_ms / 1000))
+        agents.append(ScriptedAgents(settings.scripted_pace_ms / 1000, toolbox))
     if "openai" in settings.session_adapters and settings.openai_base_url:
         # Imported late: the library takes a second to load, and most runners do not need it.
         from services.runner.sessions.openai.agent import Endpoint, OpenAi
@@ -148,9 +177,11 @@ def _agents(settings: RunnerSettings) -> list[Agents]:
             silence=settings.openai_timeout_seconds,
             reasoning_effort=settings.openai_reasoning_effort,
         )
-        agents.append(OpenAi(endpoint))
+        agents.append(OpenAi(endpoint, toolbox))
     if "pi" in settings.session_adapters and settings.pi_command and shutil.which(settings.pi_command[0]):
-        installation = PiInstallation(settings.pi_command, settings.files_folder, settings.pi_environment)
+        installation = PiInstallation(
+            settings.pi_command, settings.files_folder, settings.pi_environment, settings.gateway_url
+        )
         agents.append(Pi(installation, PiTiming(silence=settings.pi_silence_seconds)))
     return agents
 

@@ -119,6 +119,7 @@ def order_of(job: LeasedJob) -> SessionOrder:
             model=str(body.get("model") or ""),
             thinking=str(body.get("thinking") or "medium"),
             state=body.get("agent_state") or None,
+            token=str(body.get("agent_token") or ""),
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as fault:
         raise Failed(Code.PROTOCOL_ERROR, f"the session's job cannot be read: {fault!r}") from fault

@@ -8,8 +8,8 @@ from typing import Final
 import grpc
 import orjson
 
-from services.kernel import request as requests
 from services.kernel.errors import NotAllowed, NotFound
+from services.runner.adapters.contexts import as_session
 from services.runner.adapters.refusing import refusal_of, refusing
 from services.runner.application.workers.ports import News
 from services.runner.domain.worker import SessionTurn, TurnState, WorkerOrder
@@ -99,8 +99,7 @@ class WorkerStreams:
 
 
 def _as(order: WorkerOrder) -> grpc.aio.Metadata:
-    """The worker's own authorization."""
-    return grpc.aio.Metadata(*([(requests.AUTHORIZATION_KEY, f"Bearer {order.token}")] if order.token else []))
+    return as_session(order.token)
 
 
 def _news(frame: feeds.Frame) -> News:

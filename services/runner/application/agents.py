@@ -25,8 +25,8 @@ class Agent(Protocol):
         """Raises AgentFault. After it, `stop` must be called."""
         ...
 
-    async def prompt(self, text: str) -> None:
-        """Begins a turn; called only when none is under way."""
+    async def prompt(self, text: str, context: str = "") -> None:
+        """Begins a turn; called only when none is under way. `context` is what the agent is to know besides."""
         ...
 
     async def steer(self, text: str) -> None:

@@ -6,7 +6,7 @@ Keys of gates are the agent's own; who shows them gives them ids.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -155,10 +155,12 @@ class GateReply:
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What to start: `state` is what an earlier agent of this session left, None for a new conversation."""
+    """What to start: `state` is what an earlier agent of this session left, None for a new conversation;
+    `token` acts for the session, and for it alone."""
 
     session: str
     provider: str
     model: str
     thinking: str
     state: bytes | None = None
+    token: str = field(default="", repr=False)

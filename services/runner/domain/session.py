@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from services.runner.domain.agent import (
@@ -21,7 +21,8 @@ from services.runner.domain.agent import (
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """What a session's job says. `state`: the digest of the agent's state to go on from."""
+    """What a session's job says. `state`: the digest of the agent's state to go on from; `token` acts for
+    the session, and for it alone."""
 
     session: str
     adapter: str
@@ -29,6 +30,7 @@ class SessionOrder:
     model: str
     thinking: str
     state: str | None
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -20,7 +20,7 @@ class WorkerOrder:
     provider: str
     model: str
     thinking: str
-    token: str
+    token: str = field(repr=False)
 
 
 class TurnState(StrEnum):

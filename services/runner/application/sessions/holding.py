@@ -17,6 +17,7 @@ from services.runner.application.agents import Agent, AgentFault, Agents
 from services.runner.application.backoff import delays
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.attached import Attached
+from services.runner.application.sessions.context import Contexts
 from services.runner.application.sessions.outbox import Outbox
 from services.runner.application.sessions.ports import GateRefused, SessionOwner
 from services.runner.application.work import Begin
@@ -57,8 +58,15 @@ _FLUSH_SECONDS: Final = 15.0
 class Holding:
     """The work of one session job. Implements job_run.Doing."""
 
-    def __init__(self, owner: SessionOwner, adapters: Iterable[Agents], alive_every: float = 5.0) -> None:
+    def __init__(
+        self,
+        owner: SessionOwner,
+        adapters: Iterable[Agents],
+        contexts: Contexts | None = None,
+        alive_every: float = 5.0,
+    ) -> None:
         self._owner = owner
+        self._contexts = contexts or Contexts()
         self._adapters = {adapter.name: adapter for adapter in adapters}
         self._alive_every = alive_every
         self._winding_down = asyncio.Event()
@@ -74,7 +82,8 @@ class Holding:
         if adapter is None:
             raise Failed(Code.START_FAILED, f"this runner has no adapter {order.adapter!r}")
         state = None if order.state is None else await self._state(job, order.state)
-        hold = _Hold(self._owner, job, self._alive_every, self._winding_down)
+        attached = Attached(self._owner, job, outbox := Outbox(), self._alive_every)
+        hold = _Hold(job, attached, outbox, self._winding_down, self._contexts)
         await hold.run(adapter, _task(order, state))
         return b"{}"
 
@@ -98,11 +107,14 @@ class Holding:
 class _Hold:
     """One agent's life."""
 
-    def __init__(self, owner: SessionOwner, job: LeasedJob, alive_every: float, winding_down: asyncio.Event) -> None:
+    def __init__(
+        self, job: LeasedJob, attached: Attached, outbox: Outbox, winding_down: asyncio.Event, contexts: Contexts
+    ) -> None:
         self._job = job
-        self._outbox = Outbox()
-        self._attached = Attached(owner, job, self._outbox, alive_every)
+        self._outbox = outbox
+        self._attached = attached
         self._winding_down = winding_down
+        self._contexts = contexts
         self._prefix = f"{job.id.removeprefix('job_')}.{job.fence}."
         self._turn = ""
         self._running = False
@@ -112,9 +124,11 @@ class _Hold:
         self._idle.set()
         self._over = asyncio.Event()
         self._agent: Agent | None = None
+        self._task: AgentTask | None = None
 
     async def run(self, adapter: Agents, task: AgentTask) -> None:
         """To the end. The agent is stopped in any case, before the job is reported."""
+        self._task = task
         agent = self._agent = adapter.open(task, self._emit)
         try:
             try:
@@ -173,8 +187,7 @@ class _Hold:
     async def _carry_out(self, agent: Agent, order: Order) -> None:
         match order:
             case BeginTurn(turn, text):
-                self._begin(turn)
-                await agent.prompt(text)
+                await self._prompt(agent, turn, text)
             case Steer(turn, text):
                 if not self._running:
                     self._begin(turn)
@@ -199,8 +212,13 @@ class _Hold:
             if self._running:
                 await agent.steer(words)
             else:
-                self._begin(order.turn)
-                await agent.prompt(words)
+                await self._prompt(agent, order.turn, words)
+
+    async def _prompt(self, agent: Agent, turn: str, words: str) -> None:
+        """What the agent is to know besides is asked for each time (C.6)."""
+        self._begin(turn)
+        assert self._task is not None
+        await agent.prompt(words, await self._contexts.compose(self._task.session, turn, self._task.token))
 
     def _begin(self, turn: str) -> None:
         self._turn, self._running = turn, True
@@ -268,4 +286,4 @@ def _told(order: GateClosedBy) -> str:
 
 
 def _task(order: SessionOrder, state: bytes | None) -> AgentTask:
-    return AgentTask(order.session, order.provider, order.model, order.thinking, state)
+    return AgentTask(order.session, order.provider, order.model, order.thinking, state, order.token)

@@ -1,24 +1,25 @@
 """An agent over an OpenAI-compatible chat endpoint, streaming, through the `openai` library (design/streaming.md S.8).
 
-It has no tools and opens no gates. Steering cuts the answer under way, keeps what stands of it, and asks again with the
-new words. Retries are the library's alone. What an endpoint says about an error stays in our log's reason, a code goes
-out.
+Its tools are the gateway's, as functions; it opens no gates. Steering cuts the answer under way, keeps what stands of
+it, and asks again with the new words. Retries are the library's alone. What an endpoint says about an error stays in
+our log's reason, a code goes out.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final
 
 import openai
-import orjson
 from openai.types.chat import ChatCompletionChunk
 
 from services.kernel import telemetry
 from services.runner.application.agents import Agent, AgentFault, Emit
+from services.runner.application.no_tools import NoTools
+from services.runner.application.tools import Toolbox, Tools
 from services.runner.domain.agent import (
-    STATE_BYTES,
     THINKING_LEVELS,
     AgentTask,
     GateReply,
@@ -26,12 +27,16 @@ from services.runner.domain.agent import (
     TurnFailure,
     TurnSettled,
 )
+from services.runner.domain.context import with_context
 from services.runner.domain.reply import Reply
+from services.runner.sessions.openai.calls import Calls, functions
+from services.runner.sessions.openai.conversation import Conversation
 
 _log = telemetry.get_logger("runner.openai")
 _EFFORTS: Final = {"minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
 _REASONING: Final = ("reasoning_content", "reasoning")
-_STATE_MOST: Final = STATE_BYTES - 64 * 1024
+_ROUNDS_MOST: Final = 32
+"""Answers of one turn that may call tools; a turn that wants more is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +59,27 @@ class OpenAi:
 
     name = "openai"
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, toolbox: Toolbox | None = None) -> None:
         self._endpoint = endpoint
+        self._toolbox = toolbox or NoTools()
 
     def open(self, task: AgentTask, emit: Emit) -> Agent:
         """An agent with the conversation of an earlier one."""
-        return OpenAiAgent(self._endpoint, task, emit)
+        return OpenAiAgent(self._endpoint, task, emit, self._toolbox)
 
 
 class OpenAiAgent:
     """Implements application.agents.Agent."""
 
-    def __init__(self, endpoint: Endpoint, task: AgentTask, emit: Emit) -> None:
+    def __init__(self, endpoint: Endpoint, task: AgentTask, emit: Emit, toolbox: Toolbox) -> None:
         self._endpoint = endpoint
+        self._toolbox = toolbox
         self._task = task
         self._emit = emit
         self._reply = Reply()
         self._asked = 0
-        self._messages: list[dict[str, str]] = []
+        self._numbers = count(1)
+        self._conversation = Conversation()
         self._running = False
         self._turn: asyncio.Task[None] | None = None
         self._client: openai.AsyncOpenAI | None = None
@@ -81,18 +89,18 @@ class OpenAiAgent:
         if self._task.thinking not in THINKING_LEVELS or not (self._task.model or self._endpoint.model):
             raise AgentFault(f"thinking {self._task.thinking!r}, model {self._task.model!r}")
         if self._task.state is not None:
-            self._messages = _messages(self._task.state)
+            self._conversation.restore(self._task.state)
         endpoint = self._endpoint
         timeout = openai.Timeout(endpoint.silence, connect=endpoint.connect)
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeout=timeout, max_retries=endpoint.retries
         )
 
-    async def prompt(self, text: str) -> None:
+    async def prompt(self, text: str, context: str = "") -> None:
         """Begins a turn."""
         self._reply.begin()
         self._running = True
-        self._ask(text)
+        self._ask(with_context(text, context))
 
     async def steer(self, text: str) -> None:
         """Cuts the answer under way and asks again."""
@@ -113,11 +121,8 @@ class OpenAiAgent:
         """It opens none."""
 
     async def state(self) -> bytes | None:
-        """The conversation; its oldest messages go first when it is too large."""
-        kept = list(self._messages)
-        while kept and len(state := orjson.dumps({"messages": kept})) > _STATE_MOST:
-            del kept[: max(1, len(kept) // 8)]
-        return state if kept else None
+        """The conversation."""
+        return self._conversation.state()
 
     async def stop(self) -> None:
         """Without a word."""
@@ -126,7 +131,7 @@ class OpenAiAgent:
             await self._client.close()
 
     def _ask(self, text: str) -> None:
-        self._messages.append({"role": "user", "content": text})
+        self._conversation.asked(text)
         self._asked += 1
         self._turn = asyncio.create_task(self._run(), name="openai.turn")
 
@@ -138,7 +143,8 @@ class OpenAiAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure
         try:
-            end = await self._stream()
+            async with self._toolbox.open(self._task.token) as tools:
+                end = await self._converse(tools)
         except openai.APITimeoutError:
             end = TurnFailure.PROVIDER_TIMEOUT
         except openai.APIStatusError as fault:
@@ -150,19 +156,36 @@ class OpenAiAgent:
             end = TurnFailure.PROVIDER_TIMEOUT if _is_timeout(fault) else TurnFailure.PROVIDER_ERROR
         await self._settle(end)
 
-    async def _stream(self) -> Outcome | TurnFailure:
+    async def _converse(self, tools: Tools) -> Outcome | TurnFailure:
+        """Answer by answer, until one calls no tool."""
+        offers = functions(await tools.offers())
+        for _ in range(_ROUNDS_MOST):
+            calls = Calls()
+            end = await self._stream(offers, calls)
+            if end is not Outcome.OK or not calls:
+                return end
+            try:
+                await calls.make(tools, self._emit, self._numbers)
+            finally:
+                self._conversation.called(self._reply.of_message(self._asked), calls.made(self._numbers))
+                self._asked += 1
+        return Outcome.TRUNCATED
+
+    async def _stream(self, offers: list[dict[str, Any]], calls: Calls) -> Outcome | TurnFailure:
         """One answer. A stream that ends without saying why was cut."""
         assert self._client is not None
         more: dict[str, Any] = {}
         if self._endpoint.reasoning_effort and self._task.thinking in _EFFORTS:
             more["reasoning_effort"] = _EFFORTS[self._task.thinking]
-        messages: Any = self._messages
+        if offers:
+            more["tools"] = offers
+        messages: Any = self._conversation.messages
         model = self._task.model or self._endpoint.model
         reason: str | None = None
         stream = await self._client.chat.completions.create(model=model, messages=messages, stream=True, **more)
         async with stream:
             async for chunk in stream:
-                reason = await self._hear(chunk) or reason
+                reason = await self._hear(chunk, calls) or reason
         match reason:
             case None:
                 return TurnFailure.PROVIDER_ERROR
@@ -171,7 +194,7 @@ class OpenAiAgent:
             case _:
                 return Outcome.OK
 
-    async def _hear(self, chunk: ChatCompletionChunk) -> str | None:
+    async def _hear(self, chunk: ChatCompletionChunk, calls: Calls) -> str | None:
         """Emits the chunk's pieces; answers why the stream ends, if it says so."""
         if not chunk.choices:
             return None
@@ -185,6 +208,7 @@ class OpenAiAgent:
         if isinstance(text := said.get("content"), str):
             for event in self._reply.text((self._asked, 1), text):
                 await self._emit(event)
+        calls.hear(said.get("tool_calls"))
         return choice.finish_reason
 
     async def _settle(self, end: Outcome | TurnFailure) -> None:
@@ -194,17 +218,9 @@ class OpenAiAgent:
 
     def _keep_answer(self) -> None:
         """What stands of the newest answer is part of the conversation, also when it was cut."""
-        if answer := self._reply.of_message(self._asked):
-            self._messages.append({"role": "assistant", "content": answer})
+        self._conversation.answered(self._reply.of_message(self._asked))
 
 
 def _is_timeout(fault: BaseException) -> bool:
     """The library lets a timeout in mid-stream through as the transport raises it."""
     return isinstance(fault, TimeoutError) or "Timeout" in type(fault).__name__
-
-
-def _messages(state: bytes) -> list[dict[str, str]]:
-    try:
-        return [{"role": str(m["role"]), "content": str(m["content"])} for m in orjson.loads(state)["messages"]]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as fault:
-        raise AgentFault(f"the state cannot be read: {fault!r}") from fault

@@ -12,6 +12,7 @@ from typing import Any
 from services.kernel import telemetry
 from services.runner.application.agents import AgentFault, Emit
 from services.runner.domain.agent import GateReply, Outcome, TurnFailure
+from services.runner.domain.context import with_context
 from services.runner.sessions.pi.child import Child
 from services.runner.sessions.pi.framing import BrokenFraming, Framing, Record, written
 from services.runner.sessions.pi.launch import Launch
@@ -62,10 +63,10 @@ class PiAgent:
             raise AgentFault(f"Pi did not answer in {self._timing.start} s: {self._child.last_words}") from None
         self._launch.check(state)
 
-    async def prompt(self, text: str) -> None:
+    async def prompt(self, text: str, context: str = "") -> None:
         """Begins a turn."""
         self._settled.clear()
-        await self._do(lambda: self._mapper.prompt(next(self._ids), text))
+        await self._do(lambda: self._mapper.prompt(next(self._ids), with_context(text, context)))
 
     async def steer(self, text: str) -> None:
         """In the middle of a turn."""

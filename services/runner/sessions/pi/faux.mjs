@@ -30,7 +30,7 @@ function echo(context) {
 
 function script(text) {
   try {
-    const entries = JSON.parse(text);
+    const entries = JSON.parse(text.split("\n\n<treadle-context>")[0]);
     return Array.isArray(entries) ? entries : [];
   } catch {
     return [];

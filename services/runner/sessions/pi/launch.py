@@ -19,6 +19,7 @@ from services.runner.sessions.pi.framing import Record
 _log = telemetry.get_logger("runner.pi")
 _HERE: Final = Path(__file__).parent
 REVIEWER: Final = _HERE / "reviewer.mjs"
+TOOLS: Final = _HERE / "tools.mjs"
 FAUX: Final = _HERE / "faux.mjs"
 FAUX_PROVIDERS: Final = frozenset({"faux", "faux-slow"})
 
@@ -26,11 +27,13 @@ FAUX_PROVIDERS: Final = frozenset({"faux", "faux-slow"})
 @dataclass(frozen=True, slots=True)
 class PiInstallation:
     """`command`: how Pi is called, for example `pi`. `workspace`: where its tools work. `passed`: names of variables of
-    our environment that it gets (keys of providers); nothing else of ours is passed."""
+    our environment that it gets (keys of providers); nothing else of ours is passed. `gateway_url`: where our tools
+    are; empty: it has none of ours."""
 
     command: tuple[str, ...]
     workspace: Path
     passed: Sequence[str] = ()
+    gateway_url: str = ""
 
 
 class Launch:
@@ -84,7 +87,11 @@ class Launch:
         return self._scratch / "session.jsonl"
 
     def _command(self) -> list[str]:
-        extensions = [REVIEWER, *([FAUX] if self._task.provider in FAUX_PROVIDERS else [])]
+        extensions = [
+            REVIEWER,
+            *([TOOLS] if self._installation.gateway_url else []),
+            *([FAUX] if self._task.provider in FAUX_PROVIDERS else []),
+        ]
         chosen = [("--provider", self._task.provider), ("--model", self._task.model)]
         return [
             *self._installation.command,
@@ -97,9 +104,12 @@ class Launch:
     def _environment(self) -> dict[str, str]:
         assert self._scratch is not None
         passed = {name: os.environ[name] for name in ("PATH", *self._installation.passed) if name in os.environ}
+        gateway = self._installation.gateway_url
+        ours = {"TREADLE_GATEWAY_URL": gateway, "TREADLE_TOKEN": self._task.token} if gateway else {}
         return {
             "LANG": "C.UTF-8",
             **passed,
+            **ours,
             "HOME": str(self._scratch),
             "PI_CODING_AGENT_DIR": str(self._scratch / "agent"),
         }

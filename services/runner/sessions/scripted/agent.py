@@ -9,12 +9,15 @@ import asyncio
 import contextlib
 import re
 from collections import deque
+from collections.abc import Mapping
 from itertools import count
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import orjson
 
 from services.runner.application.agents import Agent, AgentFault, Emit
+from services.runner.application.no_tools import NoTools
+from services.runner.application.tools import ToolAnswer, Toolbox, Tools
 from services.runner.domain.agent import (
     THINKING_LEVELS,
     AgentGone,
@@ -46,6 +49,8 @@ from services.runner.sessions.scripted.directives import (
     Wait,
     steps_of,
 )
+from services.runner.sessions.scripted.team import Await, Call, Collect, Report, Spawn, TellContext
+from services.runner.sessions.scripted.teamwork import Teamwork
 
 _WORDS: Final = re.compile(r"\s*\S+\s*")
 _REMEMBERED: Final = 1_000
@@ -63,22 +68,26 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, pace: float = 0.0) -> None:
+    def __init__(self, pace: float = 0.0, toolbox: Toolbox | None = None) -> None:
         """`pace`: seconds between pieces."""
         self._pace = pace
+        self._toolbox = toolbox or NoTools()
 
     def open(self, task: AgentTask, emit: Emit) -> Agent:
         """An agent that remembers what an earlier one left."""
-        return ScriptedAgent(task, emit, self._pace)
+        return ScriptedAgent(task, emit, self._pace, self._toolbox)
 
 
 class ScriptedAgent:
     """Implements application.agents.Agent."""
 
-    def __init__(self, task: AgentTask, emit: Emit, pace: float) -> None:
+    def __init__(self, task: AgentTask, emit: Emit, pace: float, toolbox: Toolbox) -> None:
         self._task = task
         self._emit = emit
         self._pace = pace
+        self._toolbox = toolbox
+        self._team: Teamwork | None = None
+        self._context = ""
         self._reply = Reply()
         self._said = 0
         self._prompts: list[str] = []
@@ -101,11 +110,12 @@ class ScriptedAgent:
             except (orjson.JSONDecodeError, KeyError, TypeError) as fault:
                 raise AgentFault(f"the state cannot be read: {fault!r}") from fault
 
-    async def prompt(self, text: str) -> None:
+    async def prompt(self, text: str, context: str = "") -> None:
         """Begins a turn."""
+        self._context = context
         self._prompts = [*self._prompts, text][-_REMEMBERED:]
         self._reply.begin()
-        self._steps = deque(steps_of(text))
+        self._steps = deque(steps_of(text, context))
         self._running = True
         self._turn = asyncio.create_task(self._run(), name="scripted.turn")
 
@@ -143,8 +153,10 @@ class ScriptedAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure = Outcome.OK
         try:
-            while self._steps:
-                await self._do(self._steps.popleft())
+            async with self._toolbox.open(self._task.token) as tools:
+                self._team = Teamwork(lambda name, arguments: self._use(tools, name, arguments), self._context)
+                while self._steps:
+                    await self._do(self._steps.popleft())
         except _Ended as ended:
             end = ended.end
         await self._settle(end)
@@ -166,8 +178,7 @@ class ScriptedAgent:
             case Say(words):
                 await self._stream(words, thinking=False)
             case RunTool(name, fails):
-                self._tool = Tool(f"call_{next(self._calls)}", name, ToolStatus.RUNNING)
-                await self._emit(self._tool)
+                await self._begin_tool(name)
                 await asyncio.sleep(self._pace)
                 await self._end_tool(ToolStatus.FAILED if fails else ToolStatus.COMPLETED)
             case Ask():
@@ -189,8 +200,19 @@ class ScriptedAgent:
                 raise _Ended(TurnFailure.PROVIDER_ERROR)
             case Leave():
                 raise _Ended(TurnFailure.CHILD_EXIT)
+            case Spawn() | Await() | Collect() | Call() | Report() | TellContext():
+                assert self._team is not None
+                if words := await self._team.do(step):
+                    await self._stream(words, thinking=False)
             case _:
                 assert_never(step)
+
+    async def _use(self, tools: Tools, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """A tool of the gateway, shown."""
+        await self._begin_tool(name)
+        answer = await tools.call(name, arguments)
+        await self._end_tool(ToolStatus.FAILED if answer.failed else ToolStatus.COMPLETED)
+        return answer
 
     async def _stream(self, words: str, thinking: bool) -> None:
         """Word by word, each block its own."""
@@ -222,6 +244,10 @@ class ScriptedAgent:
         await self._emit(GateClosed(gate.key, GateEnd.CANCELLED))
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(GateReply(GateState.CANCELLED))
+
+    async def _begin_tool(self, name: str) -> None:
+        self._tool = Tool(f"call_{next(self._calls)}", name, ToolStatus.RUNNING)
+        await self._emit(self._tool)
 
     async def _end_tool(self, status: ToolStatus) -> None:
         tool, self._tool = self._tool, None

@@ -16,7 +16,8 @@
     [[fail]]                          the turn fails: provider_error
     [[exit]]                          the agent ends: child_exit
 
-A prompt without directives is thought about and said back. What is no directive stays in the text.
+A prompt without directives is thought about and said back. What is no directive stays in the text. team.py has those
+that use tools, and what an agent does unasked that coordinates or is a worker.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from services.runner.domain.agent import GateKind
+from services.runner.sessions.scripted.brackets import INSIDE_MOST, pairs
+from services.runner.sessions.scripted.team import TeamStep, asked_for, team_step, works
 
-_BRACKETS: Final = re.compile(r"\[\[([^\[\]]{1,4000})\]\]")
 _TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s)")
 _JOIN: Final = re.compile(r"([^=:]+)=([^=:]+):([^=:]+)")
 _MOST_SLOW: Final = 600.0
@@ -104,24 +106,34 @@ class Leave:
     """Ends the agent."""
 
 
-Step: TypeAlias = Think | Say | RunTool | Ask | Wait | Pace | Recall | Void | Cut | Fail | Leave
+Step: TypeAlias = Think | Say | RunTool | Ask | Wait | Pace | Recall | Void | Cut | Fail | Leave | TeamStep
 
 
-def steps_of(text: str) -> list[Step]:
-    """What the prompt says to do."""
-    steps: list[Step] = []
-    words, told, start = "", False, 0
-    for match in _BRACKETS.finditer(text):
-        step = _step(match.group(1))
-        if step is None:
+def steps_of(text: str, context: str = "") -> list[Step]:
+    """What the prompt says to do. `context`: what the agent was told besides; it says whether it has workers, or is
+    one."""
+    if (asked := asked_for(text, context)) and not text.lstrip().startswith("[["):
+        return list(asked)
+    pieces = _pieces(text)
+    words = " ".join(" ".join(piece for piece in pieces if isinstance(piece, str)).split())
+    if all(isinstance(piece, str) for piece in pieces):
+        steps: list[Step] = [Think(f"The prompt has {len(text.split())} words."), Say(f"You said: {text.strip()}")]
+    else:
+        steps = [Say(piece) if isinstance(piece, str) else piece for piece in pieces]
+    if works(context) and words and "## result" not in text.lower():
+        return [*steps, Say(f"## Result\n\nDone: {words}")]
+    return steps
+
+
+def _pieces(text: str) -> list[str | Step]:
+    """Directives, and the words between them."""
+    pieces, start = list[str | Step](), 0
+    for opens, closes in pairs(text):
+        if opens < start or closes - opens > INSIDE_MOST or (step := _step(text[opens + 2 : closes - 2])) is None:
             continue
-        words = text[start : match.start()].strip()
-        steps += [Say(words), step] if words else [step]
-        start, told = match.end(), True
-    words = text[start:].strip()
-    if not told:
-        return [Think(f"The prompt has {len(words.split())} words."), Say(f"You said: {words}")]
-    return [*steps, Say(words)] if words else steps
+        pieces += [text[start:opens].strip(), step]
+        start = closes
+    return [piece for piece in [*pieces, text[start:].strip()] if piece != ""]
 
 
 def _step(inside: str) -> Step | None:
@@ -154,7 +166,7 @@ def _step(inside: str) -> Step | None:
                 "fail": Fail(),
                 "exit": Leave(),
             }
-            return plain.get(verb.lower()) if not rest else None
+            return (plain.get(verb.lower()) if not rest else None) or team_step(verb.lower(), rest)
 
 
 def _gate(rest: str) -> Ask | None:

@@ -1,0 +1,190 @@
+"""The gateway's tools through the official MCP client, streamable HTTP, as the session's own agent.
+
+Nothing is kept between two calls on the gateway's side, so a gateway that restarts is simply asked again: before the
+call was sent always, after it only where a repeat does no harm (a tool that reads, or one with a `request_id`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import httpx2
+import orjson
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent, Tool
+
+from services.kernel import telemetry
+from services.kernel.ids import new_id
+from services.runner.application.backoff import delays
+from services.runner.application.tools import ToolAnswer, ToolOffer, Tools
+
+_log = telemetry.get_logger("runner.tools")
+_CALL_SECONDS: Final = 60.0
+_WAIT_MARGIN: Final = 30.0
+"""What a tool that waits (`timeout_seconds`) gets beyond its own time."""
+_TRIES: Final = 6
+_PAGES_MOST: Final = 20
+_T = TypeVar("_T")
+
+
+class McpToolbox:
+    """Implements application.tools.Toolbox."""
+
+    def __init__(self, gateway_url: str, call_seconds: float = _CALL_SECONDS) -> None:
+        """`gateway_url` without `/mcp`; `call_seconds` bound every call that does not wait by itself."""
+        self._url = f"{gateway_url.rstrip('/')}/mcp"
+        self._call_seconds = call_seconds
+
+    @asynccontextmanager
+    async def open(self, token: str) -> AsyncIterator[Tools]:
+        """Connects at the first use."""
+        tools = _McpTools(self._url, token, self._call_seconds)
+        try:
+            yield tools
+        finally:
+            await tools.close()
+
+
+class _McpTools:
+    """Implements application.tools.Tools."""
+
+    def __init__(self, url: str, token: str, call_seconds: float) -> None:
+        self._url = url
+        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+        self._call_seconds = call_seconds
+        self._open: AsyncExitStack | None = None
+        self._client: Client | None = None
+        self._tools: dict[str, Tool] = {}
+
+    async def offers(self) -> Sequence[ToolOffer]:
+        """Read once."""
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                known = await self._known()
+        except Exception as fault:
+            _log.warning("tools.not_listed", fault=_words(fault))
+            return ()
+        return [ToolOffer(tool.name, tool.description or "", tool.input_schema) for tool in known.values()]
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """With a `request_id` of ours where the tool takes one and the caller gave none."""
+        try:
+            async with asyncio.timeout(self._seconds(arguments)):
+                return _answer(await self._call(name, dict(arguments)))
+        except TimeoutError:
+            return _failed("deadline_exceeded", f"{name} did not answer in time", retryable=True)
+        except MCPError as fault:
+            return _failed("tool_refused", fault.error.message)
+        except Exception as fault:
+            _log.warning("tools.call_failed", tool=name, fault=_words(fault))
+            return _failed("tools_unavailable", "the tools cannot be reached now", retryable=True)
+
+    async def close(self) -> None:
+        """The connection; a fault of it says nothing any more."""
+        stack, self._open, self._client = self._open, None, None
+        if stack is not None:
+            with contextlib.suppress(Exception):
+                await stack.aclose()
+
+    def _seconds(self, arguments: Mapping[str, Any]) -> float:
+        waits = arguments.get("timeout_seconds")
+        return self._call_seconds + (waits + _WAIT_MARGIN if isinstance(waits, int | float) else _WAIT_MARGIN)
+
+    async def _call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        tool = (await self._known()).get(name)
+        repeatable = False
+        if tool is not None:
+            repeatable = tool.annotations is not None and tool.annotations.read_only_hint is True
+            if "request_id" in tool.input_schema.get("properties", {}):
+                repeatable = True
+                arguments.setdefault("request_id", new_id("req"))
+        return await self._ask(lambda client: client.call_tool(name, arguments), repeatable)
+
+    async def _known(self) -> Mapping[str, Tool]:
+        if not self._tools:
+            self._tools = await self._ask(_listed, True)
+        return self._tools
+
+    async def _ask(self, ask: Callable[[Client], Awaitable[_T]], repeatable: bool) -> _T:
+        """Asked again while the gateway is away: about three seconds."""
+        for number, delay in enumerate(delays(), 1):
+            sent = False
+            try:
+                client = await self._connected()
+                sent = True
+                return await ask(client)
+            except Exception as fault:
+                refused = sent and isinstance(fault, MCPError) and not _is_broken(fault)
+                if refused or (sent and not repeatable) or number >= _TRIES:
+                    raise
+            await self.close()
+            await asyncio.sleep(delay)
+        raise AssertionError("delays() does not end")
+
+    async def _connected(self) -> Client:
+        if self._client is None:
+            await self._connect()
+        assert self._client is not None
+        return self._client
+
+    async def _connect(self) -> None:
+        async with AsyncExitStack() as stack:
+            # The deadline of a call is ours; the connection has none of its own but to be made.
+            timeout = httpx2.Timeout(None, connect=10.0)
+            http = httpx2.AsyncClient(headers=self._headers, timeout=timeout, verify=_certificates())
+            await stack.enter_async_context(http)
+            way = streamable_http_client(self._url, http_client=http, max_sse_event_size=None)
+            self._client = await stack.enter_async_context(Client(way, cache=None))
+            self._open = stack.pop_all()
+
+
+async def _listed(client: Client) -> dict[str, Tool]:
+    tools: dict[str, Tool] = {}
+    cursor: str | None = None
+    for _ in range(_PAGES_MOST):
+        page = await client.list_tools(cursor=cursor)
+        tools |= {tool.name: tool for tool in page.tools}
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return tools
+
+
+def _answer(result: CallToolResult) -> ToolAnswer:
+    text = "\n\n".join(part.text for part in result.content if isinstance(part, TextContent))
+    content: Any = result.structured_content
+    if not isinstance(content, Mapping):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            content = orjson.loads(text)
+    return ToolAnswer(text, result.is_error, content if isinstance(content, Mapping) else {})
+
+
+def _failed(code: str, message: str, retryable: bool = False) -> ToolAnswer:
+    """In the gateway's own words for refusals."""
+    content = {"ok": False, "error": {"code": code, "message": message, "retryable": retryable, "details": {}}}
+    return ToolAnswer(orjson.dumps(content).decode(), True, content)
+
+
+def _is_broken(fault: MCPError) -> bool:
+    """The way broke, or the other side did; a refusal of the call says something else (JSON-RPC -32600 … -32602)."""
+    return fault.error.code in (-32000, -32001, -32603, -32700)
+
+
+def _words(fault: BaseException) -> str:
+    """Kinds, not words: a fault's words may quote what was sent."""
+    if isinstance(fault, BaseExceptionGroup):
+        return " ".join(_words(one) for one in fault.exceptions)
+    return type(fault).__name__
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Reading them takes a while: once a process."""
+    return ssl.create_default_context()
