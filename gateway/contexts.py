@@ -8,6 +8,7 @@ from typing import Final
 from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
 
 from treadle.coordination.v1 import coordination_service_pb2
+from treadle.planning.v1 import planning_service_pb2
 from treadle.streaming.v1 import feed_service_pb2, session_service_pb2
 from treadle.threads.v1 import catalog_service_pb2, thread_service_pb2
 
@@ -15,6 +16,7 @@ MODULES: Final[dict[str, tuple[ModuleType, ...]]] = {
     "threads": (thread_service_pb2, catalog_service_pb2),
     "streaming": (session_service_pb2, feed_service_pb2),
     "coordination": (coordination_service_pb2,),
+    "planning": (planning_service_pb2,),
 }
 """Context to the modules whose services may have REST routes. Settings name a target for each context."""
 

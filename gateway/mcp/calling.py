@@ -91,12 +91,13 @@ def _request(rpc: ToolRpc, arguments: dict[str, Json], session: str) -> Message:
 
 
 def _joined(answers: list[Any]) -> bytes:
-    """The texts of several services. One that is away is left out; when all are, that is the answer."""
+    """The texts of several services. One that is away is left out; when all are, that is the answer. Whatever else
+    one of them says against it wins over what the others give."""
     faults = [answer for answer in answers if isinstance(answer, BaseException)]
     given = [answer for answer in answers if not isinstance(answer, BaseException)]
-    for fault in faults:
-        if not given or not _is_away(fault):
-            raise fault
+    against = [fault for fault in faults if not _is_away(fault)]
+    if against or not given:
+        raise (against or faults)[0]
     return orjson.dumps({"text": "\n\n".join(answer.text for answer in given if answer.text)})
 
 

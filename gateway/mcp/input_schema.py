@@ -1,4 +1,7 @@
-"""A tool's arguments as JSON Schema: the OpenAPI document's rules, with everything in its place (no `$ref`)."""
+"""A tool's arguments as JSON Schema: the OpenAPI document's rules, with everything in its place (no `$ref`).
+
+Models read it at each turn, so what tells them nothing is left out: the bounds of integer types, line ends.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from gateway.transcode.fields import rest_name
 from gateway.transcode.http_rules import RuleFault
 
 _PREFIX: Final = "#/components/schemas/"
+_TYPES_OWN: Final = ("$ref", "minimum", "maximum")
+"""Schemas of fields have no bounds but those of their integer type."""
 
 
 def input_schema(fields: Iterable[FieldDescriptor]) -> dict[str, Any]:
@@ -32,11 +37,15 @@ def _inlined(value: Any, components: dict[str, Any], within: tuple[str, ...]) ->
     if isinstance(value, list):
         return [_inlined(member, components, within) for member in value]
     if not isinstance(value, dict):
-        return value
-    here = {key: _inlined(member, components, within) for key, member in value.items() if key != "$ref"}
+        return " ".join(value.split()) if isinstance(value, str) else value
+    here = {key: _inlined(member, components, within) for key, member in value.items() if _kept(key, member)}
     if "$ref" not in value:
         return here
     name = str(value["$ref"]).removeprefix(_PREFIX)
     if name in within:
         raise RuleFault(f"{name} contains itself: it cannot be an argument of a tool")
     return {**_inlined(components[name], components, (*within, name)), **here}
+
+
+def _kept(key: str, member: Any) -> bool:
+    return key not in _TYPES_OWN or isinstance(member, dict)  # an object there is a property of that name
