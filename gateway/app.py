@@ -48,7 +48,7 @@ def make_app(
         Mount("/.well-known", app=_nothing),
         Mount("/", app=ConsoleFiles(console)),
     ]
-    app: App = Router(routes=routes, redirect_slashes=False)
+    app: App = Router(routes=routes, redirect_slashes=False, default=_nothing)
     if cors_origins:
         app = CORSMiddleware(
             app,
@@ -63,5 +63,5 @@ def make_app(
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    """Clients that look for an authorization server must not be shown the console's page."""
+    """No page of the console: clients that look for an authorization server, paths with line ends in them."""
     raise NoRoute("ROUTE_NOT_FOUND", "nothing is served at this path")

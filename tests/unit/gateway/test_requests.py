@@ -241,3 +241,10 @@ async def test_bytes_that_are_no_http_do_not_hurt_others(gateway: Gateway) -> No
         assert not answered or answered.startswith(b"HTTP/1.1 4")
         writer.close()
     assert (await gateway.http.get("/healthz")).status_code == 200
+
+
+async def test_a_path_with_a_line_end_in_it_is_a_problem_document_too(gateway: Gateway) -> None:
+    for path in ("/api/sessions/%0Ax", "/api/sessions/a%0D%0Ab/documents/x", "/x%0Ay", "/.well-known/%0A"):
+        refused = await gateway.http.put(path, json={})
+        assert refused.status_code in (400, 404, 405)
+        assert refused.headers["content-type"] == "application/problem+json"
