@@ -11,7 +11,7 @@ import orjson
 
 from gateway.refusals import HttpRefusal
 from services.kernel import errors
-from services.kernel.grpc_errors import refusal_from
+from services.kernel.grpc_errors import DETAILS_KEY, refusal_from
 from services.kernel.text import encodable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -97,7 +97,8 @@ def of_rpc(error: grpc.RpcError, *, if_match: bool = False) -> Problem:
     refusal = refusal_from(error)
     if refusal is None:
         return MASKED
-    if refusal.reason == error.code().name:  # no ErrorInfo: not a service of ours that speaks
+    metadata: Any = error.trailing_metadata() or ()
+    if not any(key == DETAILS_KEY for key, _ in metadata):  # no ErrorInfo: not a service of ours that speaks
         kind = errors.TooLarge if isinstance(refusal, errors.Exhausted) else type(refusal)
         refusal = kind(refusal.reason, _PLAIN[_status(kind(refusal.reason, ""))])
     return of_refusal(refusal, if_match=if_match)
