@@ -33,19 +33,18 @@ def already_registered(session_id: str) -> AlreadyExists:
 
 def worker_ended(worker: Worker) -> Conflict:
     """An end stays (A2)."""
-    refusal = Conflict(
+    return Conflict(
         "WORKER_ENDED",
         f"the worker {worker.name} has ended as {worker.status}",
         thread_name=worker.name,
         status=worker.status,
+        reason=worker.reason,
     )
-    refusal.metadata["reason"] = worker.reason
-    return refusal
 
 
 def worker_managed(worker: Worker) -> NotAllowed:
     """A managed worker's status comes from its runs."""
-    return NotAllowed("WORKER_MANAGED", "a managed worker ends by itself, or by thread_cancel", kind=worker.kind)
+    return NotAllowed("WORKER_MANAGED", "a managed worker ends by itself, or by thread_cancel", worker_kind=worker.kind)
 
 
 def not_yours() -> Denied:
@@ -90,3 +89,13 @@ def budget_exhausted() -> Exhausted:
 def streaming_unavailable() -> Unavailable:
     """Nobody can say whether the turn is live."""
     return Unavailable("STREAMING_UNAVAILABLE", "the streaming service cannot be asked right now")
+
+
+def draining() -> Unavailable:
+    """This server stops; another one goes on waiting."""
+    return Unavailable("STREAM_DRAINING", "this server is stopping: wait again")
+
+
+def injection_not_found(session_id: str, turn_id: str) -> NotFound:
+    """Nothing was injected, or not there."""
+    return NotFound("INJECTION_NOT_FOUND", "no injection is stored for this", session=session_id, turn=turn_id or None)

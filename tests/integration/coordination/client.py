@@ -152,7 +152,7 @@ class Refused:
 
 
 @asynccontextmanager
-async def refused(code: grpc.StatusCode, reason: str, **metadata: str) -> AsyncIterator[Refused]:
+async def refused(code: grpc.StatusCode, reason: str, /, **metadata: str) -> AsyncIterator[Refused]:
     """The call inside is refused so."""
     answer = Refused()
     with pytest.raises(grpc.aio.AioRpcError) as error:
