@@ -8,25 +8,33 @@ from functools import partial
 from services.coordination.adapters.conversations import StreamingConversations
 from services.coordination.adapters.errands import PostgresErrands
 from services.coordination.adapters.gauges import count_jobs
+from services.coordination.adapters.injection_rows import PostgresInjections
 from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWorkshop
 from services.coordination.adapters.reads import PostgresReads
+from services.coordination.adapters.report_rows import PostgresMailbox, PostgresRoll
+from services.coordination.adapters.sayings import StreamingSayings
 from services.coordination.adapters.session_facts import CONSUMER, SUBJECTS, SessionFacts
 from services.coordination.adapters.streaming_client import ServiceTokens, StreamingClient
 from services.coordination.adapters.wake import Wake
 from services.coordination.adapters.work import PostgresWorkshop
 from services.coordination.application.aborting import Aborting
 from services.coordination.application.cancelling import Cancelling
+from services.coordination.application.collecting import Collecting
 from services.coordination.application.expiring import Expiring
 from services.coordination.application.hearing import Hearing
+from services.coordination.application.injecting import Injecting
 from services.coordination.application.noting import Noting
 from services.coordination.application.reconciling import Reconciling
 from services.coordination.application.registering import Registering
+from services.coordination.application.reporting import Reporting
 from services.coordination.application.roster import Roster
 from services.coordination.application.running import Running
 from services.coordination.application.spawning import Spawning
 from services.coordination.application.statuses import Statuses
 from services.coordination.application.thread_mode import ThreadMode
+from services.coordination.application.waiting import Waiting
 from services.coordination.application.waking import Waking
+from services.coordination.application.watching import Watches
 from services.coordination.settings import CoordinationSettings
 from services.coordination.transport.jobs import JobServicer, agent_token
 from services.coordination.transport.servicer import CoordinationServicer
@@ -60,19 +68,27 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     wake = Wake(bus)
     workshop = PostgresWorkshop(database, wake)
     reads = PostgresReads(database)
-    servicer = CoordinationServicer(  # type: ignore[abstract]
+    authenticator = Authenticator(settings.secret(), clock)
+    tokens = ServiceTokens(authenticator, clock)
+    conversations = StreamingConversations(streaming)
+    roll = PostgresRoll(database, reads)
+    watches = Watches(roll, wake)
+    servicer = CoordinationServicer(
         ThreadMode(workshop, clock),
         Registering(workshop, clock, new_id),
         Roster(reads),
-        Spawning(workshop, StreamingConversations(streaming), clock, new_id, settings.worker_adapter),
+        Spawning(workshop, conversations, clock, new_id, settings.worker_adapter),
         Cancelling(workshop, clock),
         Statuses(workshop, clock),
         Noting(workshop, reads, clock),
+        Collecting(PostgresMailbox(database), StreamingSayings(streaming, tokens)),
+        Waiting(roll, watches),
+        Reporting(workshop, clock),
+        Injecting(PostgresInjections(database), conversations, clock),
         settings.page_signing_key(),
     )
 
-    authenticator = Authenticator(settings.secret(), clock)
-    sessions = StreamingClient(streaming, ServiceTokens(authenticator, clock))
+    sessions = StreamingClient(streaming, tokens)
     runs, run_workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
     errands = PostgresErrands(database)
     running = Running(runs, run_workshop, wake, clock, timedelta(seconds=settings.worker_lease_seconds))
@@ -108,4 +124,5 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.push(lambda: server.stop(settings.drain_seconds / 2))
     life.on_drain(server.not_serving)
     life.on_drain(running.drained)
+    life.on_drain(watches.close)
     return Bound("coordination", address)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from sqlalchemy import Text, any_, bindparam, case, func, select, tuple_
@@ -59,6 +59,7 @@ _NEXT_PAGE = compiled(
     )
 )
 _NAMED = compiled(_seen.where(_w.name == bindparam("of_name")))
+_THOSE = compiled(_seen.where(_w.id == any_(bindparam("of_workers", type_=ARRAY(Text)))).order_by(_w.created_at, _w.id))
 _ALL_NOTES = (
     select(
         *NOTE,
@@ -125,6 +126,12 @@ class PostgresReads:
             rows = await tx.fetch(_NAMED, of_tenant=tenant, of_coordinator=coordinator_id, of_name=name)
             seen = await _shown(tx, tenant, coordinator_id, rows)
         return seen[0] if seen else None
+
+    async def those(self, tenant: str, coordinator_id: str, worker_ids: Collection[str]) -> Sequence[Seen]:
+        """By the primary key."""
+        of = {"of_tenant": tenant, "of_coordinator": coordinator_id, "of_workers": list(worker_ids)}
+        async with self._database.transaction(read_snapshot=True) as tx:
+            return await _shown(tx, tenant, coordinator_id, await tx.fetch(_THOSE, **of))
 
     async def worker_of_session(self, tenant: str, session_id: str) -> Worker | None:
         """By the index of sessions."""
