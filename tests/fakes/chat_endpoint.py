@@ -21,6 +21,18 @@ def piece(content: str | None = None, finish: str | None = None, **delta: Any) -
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
 
 
+def calling(*calls: tuple[str, str, str]) -> list[Chunk]:
+    """The chunks of an answer that calls tools: (id, name, arguments), the arguments in two pieces."""
+    chunks = []
+    for index, (call_id, name, arguments) in enumerate(calls):
+        half = len(arguments) // 2
+        first = {"index": index, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+        chunks.append(piece(tool_calls=[first]))
+        for part in (arguments[:half], arguments[half:]):
+            chunks.append(piece(tool_calls=[{"index": index, "function": {"arguments": part}}]))
+    return [*chunks, piece(finish="tool_calls")]
+
+
 @dataclass
 class Reply:
     """`status` other than 200 answers an error; `cut` breaks the connection after the chunks; `hang` says no more."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -26,41 +26,46 @@ from services.runner.application.backoff import delays
 from services.runner.application.tools import ToolAnswer, ToolOffer, Tools
 
 _log = telemetry.get_logger("runner.tools")
-_CALL_SECONDS: Final = 60.0
-_WAIT_MARGIN: Final = 30.0
-"""What a tool that waits (`timeout_seconds`) gets beyond its own time."""
+_CALL_SECONDS: Final = 30.0
+_WAIT_SECONDS: Final = 60.0
 _TRIES: Final = 6
 _PAGES_MOST: Final = 20
 _T = TypeVar("_T")
+
+
+class _NotNow(Exception):
+    """The service behind the tool cannot be asked now."""
+
+    def __init__(self, result: CallToolResult) -> None:
+        self.result = result
 
 
 class McpToolbox:
     """Implements application.tools.Toolbox."""
 
     def __init__(self, gateway_url: str, call_seconds: float = _CALL_SECONDS) -> None:
-        """`gateway_url` without `/mcp`; `call_seconds` bound every call that does not wait by itself."""
+        """`gateway_url` without `/mcp`; `call_seconds` bound a call, beyond the time that it is told to wait."""
         self._url = f"{gateway_url.rstrip('/')}/mcp"
         self._call_seconds = call_seconds
 
     @asynccontextmanager
     async def open(self, token: str) -> AsyncIterator[Tools]:
-        """Connects at the first use."""
-        tools = _McpTools(self._url, token, self._call_seconds)
-        try:
-            yield tools
-        finally:
-            await tools.close()
+        """Asks nothing yet."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        # The deadline of a call is ours; the connection has none of its own but to be made.
+        timeout = httpx2.Timeout(None, connect=10.0)
+        async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=_certificates()) as http:
+            yield _McpTools(self._url, http, self._call_seconds)
 
 
 class _McpTools:
-    """Implements application.tools.Tools."""
+    """Implements application.tools.Tools. Every question has a client and a task of its own: where the way breaks, the
+    client cancels the task that it lives in, which must not be the agent's."""
 
-    def __init__(self, url: str, token: str, call_seconds: float) -> None:
+    def __init__(self, url: str, http: httpx2.AsyncClient, call_seconds: float) -> None:
         self._url = url
-        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+        self._http = http
         self._call_seconds = call_seconds
-        self._open: AsyncExitStack | None = None
-        self._client: Client | None = None
         self._tools: dict[str, Tool] = {}
 
     async def offers(self) -> Sequence[ToolOffer]:
@@ -86,16 +91,10 @@ class _McpTools:
             _log.warning("tools.call_failed", tool=name, fault=_words(fault))
             return _failed("tools_unavailable", "the tools cannot be reached now", retryable=True)
 
-    async def close(self) -> None:
-        """The connection; a fault of it says nothing any more."""
-        stack, self._open, self._client = self._open, None, None
-        if stack is not None:
-            with contextlib.suppress(Exception):
-                await stack.aclose()
-
     def _seconds(self, arguments: Mapping[str, Any]) -> float:
-        waits = arguments.get("timeout_seconds")
-        return self._call_seconds + (waits + _WAIT_MARGIN if isinstance(waits, int | float) else _WAIT_MARGIN)
+        """A tool that waits without being told how long does so for a minute."""
+        waits = arguments.get("timeout_seconds") or _WAIT_SECONDS
+        return self._call_seconds + (float(waits) if isinstance(waits, int | float) else 0.0)
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         tool = (await self._known()).get(name)
@@ -105,7 +104,17 @@ class _McpTools:
             if "request_id" in tool.input_schema.get("properties", {}):
                 repeatable = True
                 arguments.setdefault("request_id", new_id("req"))
-        return await self._ask(lambda client: client.call_tool(name, arguments), repeatable)
+
+        async def call(client: Client) -> CallToolResult:
+            result = await client.call_tool(name, arguments)
+            if repeatable and _is_retryable(_answer(result)):
+                raise _NotNow(result)
+            return result
+
+        try:
+            return await self._ask(call, repeatable)
+        except _NotNow as now:
+            return now.result
 
     async def _known(self) -> Mapping[str, Tool]:
         if not self._tools:
@@ -115,34 +124,44 @@ class _McpTools:
     async def _ask(self, ask: Callable[[Client], Awaitable[_T]], repeatable: bool) -> _T:
         """Asked again while the gateway is away: about three seconds."""
         for number, delay in enumerate(delays(), 1):
-            sent = False
+            question = _Question(ask)
             try:
-                client = await self._connected()
-                sent = True
-                return await ask(client)
-            except Exception as fault:
-                refused = sent and isinstance(fault, MCPError) and not _is_broken(fault)
-                if refused or (sent and not repeatable) or number >= _TRIES:
+                return await asyncio.create_task(question.put(self._client()), name="tools.call")
+            except asyncio.CancelledError:
+                if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise
-            await self.close()
+                fault: Exception = ConnectionError("the way broke")
+            except Exception as raised:
+                fault = raised
+            refused = question.sent and isinstance(fault, MCPError) and not _is_broken(fault)
+            if refused or (question.sent and not repeatable) or number >= _TRIES:
+                raise fault
             await asyncio.sleep(delay)
         raise AssertionError("delays() does not end")
 
-    async def _connected(self) -> Client:
-        if self._client is None:
-            await self._connect()
-        assert self._client is not None
-        return self._client
+    def _client(self) -> Client:
+        way = streamable_http_client(self._url, http_client=self._http, max_sse_event_size=None)
+        return Client(way, cache=None)
 
-    async def _connect(self) -> None:
-        async with AsyncExitStack() as stack:
-            # The deadline of a call is ours; the connection has none of its own but to be made.
-            timeout = httpx2.Timeout(None, connect=10.0)
-            http = httpx2.AsyncClient(headers=self._headers, timeout=timeout, verify=_certificates())
-            await stack.enter_async_context(http)
-            way = streamable_http_client(self._url, http_client=http, max_sse_event_size=None)
-            self._client = await stack.enter_async_context(Client(way, cache=None))
-            self._open = stack.pop_all()
+
+class _Question:
+    """What is asked of a client. `sent`: it may have arrived."""
+
+    def __init__(self, ask: Callable[[Client], Awaitable[_T]]) -> None:
+        self._ask = ask
+        self.sent = False
+
+    async def put(self, client: Client) -> Any:
+        """The answer counts, whatever happens to the client afterwards."""
+        answer: list[Any] = []
+        try:
+            async with client:
+                self.sent = True
+                answer.append(await self._ask(client))
+        except Exception:
+            if not answer:
+                raise
+        return answer[0]
 
 
 async def _listed(client: Client) -> dict[str, Tool]:
@@ -170,6 +189,11 @@ def _failed(code: str, message: str, retryable: bool = False) -> ToolAnswer:
     """In the gateway's own words for refusals."""
     content = {"ok": False, "error": {"code": code, "message": message, "retryable": retryable, "details": {}}}
     return ToolAnswer(orjson.dumps(content).decode(), True, content)
+
+
+def _is_retryable(answer: ToolAnswer) -> bool:
+    error = answer.content.get("error")
+    return answer.failed and isinstance(error, Mapping) and error.get("retryable") is True
 
 
 def _is_broken(fault: MCPError) -> bool:

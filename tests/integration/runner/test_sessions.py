@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 
 from services.kernel.lifecycle import Lifecycle
+from services.kernel.principal import Authenticator, Principal
 from services.kernel.settings import load
 from services.runner.main import build
 from services.runner.settings import RunnerSettings
+from tests.fakes.coordination_service import CoordinationServer, FakeCoordination
 from tests.fakes.streaming_service import FakeSession, FakeStreaming, StreamingServer
 from treadle.streaming.v1 import runner_service_pb2 as pb
 
@@ -291,3 +295,54 @@ async def test_a_long_text_is_cut_where_the_service_takes_no_more_and_says_so(
     end = await settled(service, session)
     assert (end.outcome, len(end.final_text)) == ("truncated", 1024 * 1024)
     assert len(session.text) == 1_200_000
+
+
+async def test_what_an_agent_is_to_know_is_asked_for_at_each_prompt(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    coordination = FakeCoordination()
+    server = CoordinationServer(coordination)
+    await server.start()
+    told = settings.model_copy(update={"coordination_target": server.address, "planning_target": "127.0.0.1:1"})
+    async with runner_of(told):
+        session = service.open(agent_token=_token("ses_0"))
+        coordination.contexts["ses_0"] = "## Coordinator mode\n\nWorker threads: 0."
+        session.prompt("[[context]]", "trn_1")
+        assert (await settled(service, session)).final_text == "## Coordinator mode\n\nWorker threads: 0."
+        session.command("trn_1", steer=pb.SteerCommand(text="not in a turn"))
+        coordination.contexts["ses_0"] = ""
+        session.prompt("[[context]]", "trn_2")
+        assert (await settled(service, session, 3)).final_text == "I was told nothing besides."
+    assert [(one.parent, one.turn_id) for one in coordination.composed] == [
+        ("sessions/ses_0", "trn_1"),
+        ("sessions/ses_0", "trn_2"),
+    ]
+    assert coordination.authorizations == [f"Bearer {_token('ses_0')}"] * 2
+    await server.stop()
+
+
+async def test_who_does_not_answer_in_time_is_gone_on_without(service: FakeStreaming, settings: RunnerSettings) -> None:
+    coordination = FakeCoordination()
+    coordination.hold = 30
+    server = CoordinationServer(coordination)
+    await server.start()
+    told = settings.model_copy(update={"coordination_target": server.address})
+    async with runner_of(told):
+        session = service.open(agent_token=_token("ses_0"))
+        began = time.monotonic()
+        session.prompt("Good morning")
+        assert (await settled(service, session)).final_text == "You said: Good morning"
+        assert 1.5 < time.monotonic() - began < 6
+    await server.stop()
+
+
+def _token(session: str) -> str:
+    agent = Principal("default", session, "agent", frozenset({"agent"}))
+    return Authenticator(None, _Noon()).mint(agent, timedelta(hours=1))
+
+
+class _Noon:
+    """The same token each time, good for a while."""
+
+    def now(self) -> datetime:
+        return datetime(2100, 1, 1, 12, tzinfo=UTC)

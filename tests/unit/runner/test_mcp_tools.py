@@ -1,0 +1,122 @@
+"""Tools through the MCP client against a real MCP server: answers, refusals, a gateway that comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from services.runner.adapters.mcp_tools import McpToolbox
+from services.runner.application.no_tools import NoTools
+from tests.fakes.tool_gateway import ToolGateway, offering
+
+
+def echo(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"said": arguments.get("text", "")}
+
+
+def refuse(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"ok": False, "error": {"code": "no_live_turn", "message": "not now", "retryable": False, "details": {}}}
+
+
+async def test_tools_are_listed_and_called_with_the_sessions_token() -> None:
+    async with offering(thread_spawn=echo) as gateway, McpToolbox(gateway.url + "/").open("token-1") as tools:
+        (offer,) = await tools.offers()
+        assert (offer.name, offer.description) == ("thread_spawn", "Does thread_spawn")
+        assert offer.parameters["properties"]["text"] == {"type": "string"}
+        answer = await tools.call("thread_spawn", {"text": "hello ✓"})
+        assert (answer.failed, answer.content, answer.text) == (False, {"said": "hello ✓"}, '{"said":"hello ✓"}')
+        assert gateway.tokens == {"Bearer token-1"}
+        assert gateway.of("thread_spawn")[0]["request_id"].startswith("req_")
+
+
+async def test_a_refusal_is_an_answer() -> None:
+    async with offering(thread_spawn=refuse) as gateway, McpToolbox(gateway.url).open("t") as tools:
+        answer = await tools.call("thread_spawn", {"request_id": "mine"})
+    assert (answer.failed, answer.content["error"]["code"]) == (True, "no_live_turn")
+    assert gateway.of("thread_spawn") == [{"request_id": "mine"}]
+
+
+async def test_an_unknown_tool_is_an_answer_too() -> None:
+    async with offering(thread_spawn=echo) as gateway, McpToolbox(gateway.url).open("t") as tools:
+        answer = await tools.call("nothing", {})
+    assert answer.failed
+    assert answer.content["error"]["code"] in ("tool_refused", "tools_unavailable")
+
+
+async def test_what_the_service_cannot_do_now_is_asked_again_under_the_same_request_id() -> None:
+    left = [3]
+
+    def away(arguments: dict[str, Any]) -> dict[str, Any]:
+        left[0] -= 1
+        if left[0] > 0:
+            return {"ok": False, "error": {"code": "unavailable", "message": "away", "retryable": True}}
+        return {"done": True}
+
+    async with offering(thread_spawn=away) as gateway, McpToolbox(gateway.url).open("t") as tools:
+        assert (await tools.call("thread_spawn", {})).content == {"done": True}
+        assert len({call["request_id"] for call in gateway.of("thread_spawn")}) == 1
+        assert len(gateway.of("thread_spawn")) == 3
+
+
+async def test_a_gateway_that_restarts_is_asked_again() -> None:
+    offers = offering(thread_status=echo, read_only={"thread_status"})
+    async with offers as gateway, McpToolbox(gateway.url).open("t") as tools:
+        assert not (await tools.call("thread_status", {})).failed
+        await gateway.stop()
+        asking = asyncio.create_task(tools.call("thread_status", {"text": "again"}))
+        await asyncio.sleep(0.15)
+        await gateway.start()
+        assert (await asking).content == {"said": "again"}
+
+
+async def test_a_gateway_that_is_not_there_is_an_answer_and_no_tools() -> None:
+    gateway = ToolGateway({})
+    await gateway.start()
+    await gateway.stop()
+    async with McpToolbox(gateway.url).open("t") as tools:
+        assert await tools.offers() == ()
+        answer = await tools.call("thread_status", {})
+    assert (answer.failed, answer.content["error"]["code"]) == (True, "tools_unavailable")
+
+
+async def test_a_call_has_a_deadline_and_the_next_one_works() -> None:
+    async def hang(arguments: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(30)
+        return {}
+
+    async with (
+        offering(thread_wait=hang, thread_spawn=echo) as gateway,
+        McpToolbox(gateway.url, 0.3).open("t") as tools,
+    ):
+        began = time.monotonic()
+        answer = await tools.call("thread_wait", {"timeout_seconds": 0.3})
+        assert (answer.failed, answer.content["error"]["code"]) == (True, "deadline_exceeded")
+        assert time.monotonic() - began < 5
+        assert not (await tools.call("thread_spawn", {})).failed
+
+
+async def test_a_task_that_is_cancelled_in_a_call_leaves_nothing_open() -> None:
+    async def hang(arguments: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(30)
+        return {}
+
+    async with offering(thread_wait=hang) as gateway:
+
+        async def turn() -> None:
+            async with McpToolbox(gateway.url).open("t") as tools:
+                await tools.call("thread_wait", {"timeout_seconds": 20})
+
+        task = asyncio.create_task(turn())
+        async with asyncio.timeout(10):
+            while not gateway.calls:
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+
+
+async def test_without_a_gateway_there_are_no_tools() -> None:
+    async with NoTools().open("t") as tools:
+        assert await tools.offers() == ()
+        assert (await tools.call("x", {})).failed
