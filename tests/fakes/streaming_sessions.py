@@ -116,11 +116,6 @@ class FakeSessions(SessionServiceServicer):
             session=shown(session),
         )
 
-
-def fake_sessions() -> FakeSessions:
-    """One without sessions. The calls that coordination does not make answer UNIMPLEMENTED."""
-    return FakeSessions()  # type: ignore[abstract]
-
     async def ListMessages(self, request: pb.ListMessagesRequest, context: Any) -> pb.ListMessagesResponse:
         """Of one turn, one a page."""
         session = self.of_caller(request.parent)
@@ -156,6 +151,11 @@ def fake_sessions() -> FakeSessions:
             raise NotAllowed("TURN_NOT_RUNNING", "no turn is under way")
         session.settle("aborted")
         return shown(session)
+
+
+def fake_sessions() -> FakeSessions:
+    """One without sessions. The calls that coordination does not make answer UNIMPLEMENTED."""
+    return FakeSessions()  # type: ignore[abstract]
 
 
 def shown(session: FakeStreamingSession) -> pb.Session:

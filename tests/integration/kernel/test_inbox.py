@@ -20,6 +20,7 @@ from services.kernel.jetstream import Draft
 from services.kernel.postgres import Database, Tx
 from services.kernel.relay import EVENT_ID
 from tests.conftest import MakeDatabase
+from tests.database_away import away
 from tests.nats_server import NatsServer
 
 SUBJECTS = (subject_of("streaming", "session"), subject_of("threads", "thread"))
@@ -230,22 +231,6 @@ async def test_facts_are_kept_while_the_database_is_away(
         await asyncio.sleep(0.19)
     await effects_are(database, list(range(1, 20)))
     await until(lambda: all_acknowledged(bus))
-
-
-@asynccontextmanager
-async def away(servers: Engines, url: str) -> AsyncIterator[None]:
-    """Nobody reaches this database; two seconds at least, as PUB07 has it."""
-    name = url.split("/")[-1].split("?")[0]
-    admin = await asyncpg.connect(servers.admin_url())
-    try:
-        await admin.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT 0')
-        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
-        until = asyncio.get_running_loop().time() + 2
-        yield
-        await asyncio.sleep(max(0.0, until - asyncio.get_running_loop().time()))
-    finally:
-        await admin.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT -1')
-        await admin.close()
 
 
 async def test_a_faulty_fact_holds_up_no_other_and_takes_effect_when_it_can(bus: Bus, replica: Replica) -> None:
