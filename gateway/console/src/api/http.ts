@@ -32,6 +32,8 @@ interface Call {
   body?: unknown;
   /** Idempotency-Key: one for each gesture of the person, the same on every retry of it. */
   key?: string;
+  /** If-Match: refused with 412 where what is changed is not what was seen. */
+  etag?: string;
   signal?: AbortSignal;
 }
 
@@ -39,6 +41,7 @@ export async function request<T>(path: string, call: Call = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (call.body !== undefined) headers["Content-Type"] = "application/json";
   if (call.key !== undefined) headers["Idempotency-Key"] = call.key;
+  if (call.etag !== undefined) headers["If-Match"] = call.etag;
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   const init: RequestInit = {
     method: call.method ?? "GET",

@@ -5,6 +5,7 @@ import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
 import { keepPlace, lastPlace } from "./place";
 import { invalidate } from "./stale";
+import { touchedPlans } from "../plan/touched";
 import { touchedSessions } from "../sessions/touched";
 import { touchedWorkers } from "../workers/touched";
 import { touched } from "./touched";
@@ -45,6 +46,7 @@ export function Live({ children }: { children: ReactNode }) {
             batch.add(touchedWorkers(data));
             break;
           case "plan":
+            batch.add(touchedPlans(data));
             break;
           case "reset":
             batch.add("all");

@@ -3,6 +3,8 @@ import { useState } from "react";
 import { Problem } from "../api/http";
 import { GateWidget } from "../gates/GateWidget";
 import { useKeys } from "../keys/useKeys";
+import { BranchOf } from "../plan/BranchOf";
+import { PlanPanel } from "../plan/PlanPanel";
 import { ReadError } from "../ui/Notice";
 import { useAssignment, useRoster } from "../workers/api";
 import { useThreadMode } from "../workers/useThreadMode";
@@ -82,6 +84,9 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
     w: () => {
       show("workers");
     },
+    p: () => {
+      show("plan");
+    },
     u: resuming ? undefined : resume,
   });
 
@@ -122,6 +127,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
         onSide={show}
         onResume={resume}
       />
+      <BranchOf session={session} />
       {assignment.data ? <WorkerOf session={id} worker={assignment.data} /> : null}
       <div
         className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
@@ -148,7 +154,9 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
               <Conversation
                 said={said}
                 actions={(turn) =>
-                  turn.id.startsWith("trn_") ? <TurnActions session={id} turn={turn.id} told={told} /> : null
+                  turn.id.startsWith("trn_") ? (
+                    <TurnActions session={id} turn={turn} told={told} last={turn === said.at(-1)} />
+                  ) : null
                 }
               />
               {gates.map((gate) => (
@@ -173,6 +181,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
               </button>
             ) : null}
             {side === "activity" ? <ActivityPanel activity={projection.activity} /> : null}
+            {side === "plan" ? <PlanPanel session={id} /> : null}
             {side === "workers" ? (
               <WorkersPanel session={session} query={roster} mode={mode} isWorker={assignment.data != null} />
             ) : null}

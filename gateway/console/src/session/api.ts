@@ -16,6 +16,10 @@ export interface Session {
   thinking: string;
   agent: "none" | "starting" | "live";
   turn_id: string;
+  forked_from?: string;
+  fork_turn?: number;
+  /** It is being made out of another one. */
+  forking?: boolean;
   create_time: string;
   update_time: string;
 }
@@ -26,6 +30,8 @@ export interface Message {
   role: "user" | "assistant";
   text: string;
   partial: boolean;
+  /** The turn's number. */
+  turn?: number;
   create_time: string;
 }
 
@@ -60,10 +66,11 @@ export function useSessions() {
   });
 }
 
-export function useSession(id: string) {
+export function useSession(id: string, enabled = true) {
   return useQuery({
     queryKey: sessionKeys.one(id),
     queryFn: ({ signal }) => request<Session>(sessionPath(id), { signal }),
+    enabled,
   });
 }
 

@@ -5,6 +5,8 @@ import { textOf, type Projection } from "./projection";
 
 export interface Said {
   id: string;
+  /** The turn's number; undefined while only the stream knows of it. */
+  number: number | undefined;
   prompts: readonly string[];
   text: string;
   /** Still being written. */
@@ -19,7 +21,7 @@ export interface Said {
 export function conversation(messages: readonly Message[], { turns, pending }: Projection): Said[] {
   const said = new Map<string, Said>();
   for (const message of messages) {
-    const turn = said.get(message.turn_id) ?? empty(message.turn_id);
+    const turn = said.get(message.turn_id) ?? { ...empty(message.turn_id), number: message.turn };
     said.set(
       message.turn_id,
       message.role === "user"
@@ -35,12 +37,32 @@ export function conversation(messages: readonly Message[], { turns, pending }: P
       turn.prompts.length > (kept?.prompts.length ?? 0) ? turn.prompts : (kept?.prompts ?? turn.prompts);
     const text = live || !kept?.text ? textOf(turn) : kept.text;
     const partial = !live && (kept?.partial ?? false);
-    said.set(turn.id, { id: turn.id, prompts, text, partial, live, state, outcome, code });
+    said.set(turn.id, {
+      id: turn.id,
+      number: kept?.number,
+      prompts,
+      text,
+      partial,
+      live,
+      state,
+      outcome,
+      code,
+    });
   }
   const all = [...said.values()];
   return pending.length > 0 ? [...all, { ...empty("pending"), prompts: pending, live: true }] : all;
 }
 
 function empty(id: string): Said {
-  return { id, prompts: [], text: "", partial: false, live: false, state: "idle", outcome: "", code: "" };
+  return {
+    id,
+    number: undefined,
+    prompts: [],
+    text: "",
+    partial: false,
+    live: false,
+    state: "idle",
+    outcome: "",
+    code: "",
+  };
 }

@@ -61,8 +61,20 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
       ["g", "To the agent's question"],
       ["v", "Activity: show, hide"],
       ["w", "Workers: show, hide"],
+      ["p", "Plan: show, hide"],
       ["u", "Resume"],
       ["Space", "Select the session in the list"],
+    ],
+  ],
+  [
+    "Steps of a plan",
+    [
+      ["↑ ↓", "Step before, after"],
+      ["Alt ↑↓", "Move it, with all under it"],
+      ["Alt → ←", "Move it in, out"],
+      ["Space", "Done, or not"],
+      ["Enter", "Edit"],
+      ["Del", "Remove"],
     ],
   ],
   [
