@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from mcp import Client
 
 from tests.stack import Stack, running_stack
 from tests.unit.gateway.mcp_client import ERAS, agent_bearer, mcp_client, refusal_in
+from tests.unit.gateway.sse_client import strict
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 NO_LIVE_TURN = (
@@ -228,3 +231,46 @@ async def test_pub23_a_huge_result_is_read_in_pages_over_rest_and_mcp(outside: O
         too_large = await outside.http.post(f"{outside.path}/workers", json=large, headers=outside.headers)
         assert too_large.status_code == 413
         await done(client, "turn_end", text="done")
+
+
+async def test_a_person_waits_over_sse_beside_the_agent(outside: Outside) -> None:
+    async with outside.client() as client:
+        await done(client, "turn_begin", text="go")
+        threads = [{"name": "quick", "brief": brief("quick")}, {"name": "slow", "brief": "[[slow 60s]]never"}]
+        await done(client, "thread_spawn", threads=threads)
+        wait = f"{outside.path}/workers/wait"
+        ended = await outside.http.get(wait, params={"names": ["quick"], "timeout_seconds": 30})
+        events = strict(ended.content).events
+        assert [event.name for event in events] == ["worker", "done"]
+        assert orjson.loads(events[0].data)["name"] == "quick"
+        assert orjson.loads(events[1].data)["satisfied"] is True
+        late = await outside.http.get(wait, params={"mode": "quorum", "n": 2, "timeout_seconds": 1})
+        assert orjson.loads(strict(late.content).events[-1].data)["satisfied"] is False
+        for query, status in (("names=nobody", 404), ("mode=quorum&n=3", 400), ("timeout_seconds=301", 400)):
+            refusal = await outside.http.get(f"{wait}?{query}")
+            assert (refusal.status_code, refusal.headers["content-type"]) == (status, "application/problem+json")
+        assert (await done(client, "thread_cancel", thread_name="slow"))["thread"]["name"] == "slow"
+        assert (await done(client, "thread_wait", timeout_seconds=60))["done"]["satisfied"] is True
+        slow = (await done(client, "thread_status"))["threads"][1]
+        assert (slow["status"], slow["reason"]) == ("cancelled", "cancelled")
+        await done(client, "turn_end", text="done")
+
+
+async def test_pub25_a_stop_answers_the_calls_that_wait(tmp_path: Path) -> None:
+    async with running_stack(tmp_path) as stack, stack.client(60) as http:
+        outside = await _outside(stack, http)
+        async with outside.client() as client:
+            await done(client, "turn_begin", text="go")
+            await done(client, "thread_spawn", threads=[{"name": "slow", "brief": "[[slow 60s]]late"}])
+            waiting = asyncio.create_task(client.call_tool("thread_wait", {"timeout_seconds": 120}))
+            async with asyncio.timeout(30):
+                while (await done(client, "thread_status"))["threads"][0]["status"] != "running":
+                    await asyncio.sleep(0.05)
+            stopping = asyncio.create_task(stack.stop())
+            error = refusal_in(await asyncio.wait_for(waiting, 20))
+            assert error["retryable"] is True
+        assert await stopping == 0
+    async with running_stack(tmp_path) as stack, stack.client(60) as http:
+        again = Outside(stack, http, outside.session, outside.headers)
+        async with again.client() as client:
+            assert [one["name"] for one in (await done(client, "thread_status"))["threads"]] == ["slow"]
