@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,14 @@ import orjson
 import pytest
 from mcp import Client
 
+from services.kernel.clock import SystemClock
+from services.kernel.principal import Authenticator, Principal
 from tests.stack import Stack, running_stack
 from tests.unit.gateway.mcp_client import ERAS, agent_bearer, mcp_client, refusal_in
 from tests.unit.gateway.sse_client import strict
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+SECRET = "a-secret-of-this-test-and-of-nobody-else"
 NO_LIVE_TURN = (
     "thread_spawn needs a live coordinator turn (no active parent session). "
     "Create the worker from the thread view instead."
@@ -75,6 +80,12 @@ async def done(client: Client, tool: str, **arguments: Any) -> Any:
 async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """The error of a call."""
     return refusal_in(await client.call_tool(tool, arguments))
+
+
+def bearer_of(principal: Principal) -> dict[str, str]:
+    """The header of a principal, where the secret is SECRET."""
+    token = Authenticator(SECRET, SystemClock()).mint(principal, timedelta(minutes=10))
+    return {"authorization": f"Bearer {token}"}
 
 
 def brief(name: str) -> str:
@@ -274,3 +285,34 @@ async def test_pub25_a_stop_answers_the_calls_that_wait(tmp_path: Path) -> None:
         again = Outside(stack, http, outside.session, outside.headers)
         async with again.client() as client:
             assert [one["name"] for one in (await done(client, "thread_status"))["threads"]] == ["slow"]
+
+
+async def test_i9_with_a_secret_two_tenants_coordinate_side_by_side_and_see_nothing_of_each_other(
+    tmp_path: Path,
+) -> None:
+    async with running_stack(tmp_path, environment={"TREADLE_AUTH_SECRET": SECRET}) as stack:
+        sides = []
+        async with AsyncExitStack() as opened:
+            for tenant in ("acme", "umbra"):
+                person = bearer_of(Principal(tenant, "ann", "user", frozenset({"reviewer"})))
+                http = await opened.enter_async_context(
+                    httpx.AsyncClient(base_url=stack.url, headers=person, timeout=60)
+                )
+                sides.append(await _outside(stack, http))
+            for side in sides:
+                async with side.client() as client:
+                    await done(client, "turn_begin", text="go")
+                    await done(client, "thread_spawn", threads=[{"name": "alpha", "brief": brief(side.session)}])
+            for side, other in zip(sides, reversed(sides), strict=True):
+                async with side.client() as client:
+                    assert (await done(client, "thread_wait", timeout_seconds=60))["done"]["satisfied"] is True
+                    collected = await done(client, "thread_collect", thread_name="alpha")
+                    assert collected["result"].startswith(f"all about {side.session}")
+                    assert len((await done(client, "thread_status"))["threads"]) == 1
+                    await done(client, "turn_end", text="done")
+                assert (await side.http.get(f"{other.path}/workers")).json().get("threads", []) == []
+                roster = {"coordinator_session_id": other.session}
+                assert (await side.http.get("/api/coordination/roster", params=roster)).status_code == 404
+            forged = agent_bearer(sides[0].session)  # signed with the key that everybody knows
+            answer = await sides[0].http.post("/mcp", json={}, headers=forged)
+            assert answer.status_code == 401
