@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from services.kernel.clock import SystemClock
@@ -33,6 +34,7 @@ class FakeTurn:
     said: bool = False
     tokens: int = 0
     text: str = ""
+    settled_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass
@@ -61,6 +63,14 @@ class FakeStreamingSession:
         """The newest turn ends."""
         turn = self.turns[-1]
         turn.live, turn.state, turn.outcome, turn.code = False, state, outcome, code
+        turn.settled_at = datetime.now(UTC)
+
+    def say(self, text: str, outcome: str = "ok") -> FakeTurn:
+        """A whole turn in which its agent says this."""
+        turn = self.begin()
+        turn.text = text
+        self.settle(outcome)
+        return turn
 
 
 _STATES = {
@@ -117,11 +127,16 @@ class FakeSessions(SessionServiceServicer):
         )
 
     async def ListMessages(self, request: pb.ListMessagesRequest, context: Any) -> pb.ListMessagesResponse:
-        """Of one turn, one a page."""
+        """Of one turn, or of all, one a page."""
         session = self.of_caller(request.parent)
-        turn = next(one for one in session.turns if one.id == request.turn_id)
-        said = [("user", "a prompt"), *([("assistant", turn.text)] if turn.text else [])]
-        messages = [pb.Message(turn_id=turn.id, role=role, text=text) for role, text in said]
+        messages: list[pb.Message] = []
+        for turn in session.turns:
+            for role, text in [("user", "a prompt"), *([("assistant", turn.text)] if turn.text else [])]:
+                partial = role == "assistant" and turn.outcome not in ("", "ok")
+                message = pb.Message(turn_id=turn.id, role=role, text=text, partial=partial, sequence=len(messages) + 1)
+                message.create_time.FromDatetime(turn.settled_at)
+                messages.append(message)
+        messages = [one for one in messages if request.turn_id in ("", one.turn_id)]
         page = int(request.page_token or 0)
         more = page + 1 < len(messages)
         return pb.ListMessagesResponse(
