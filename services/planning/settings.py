@@ -10,3 +10,5 @@ class PlanningSettings(ServiceSettings):
 
     listen: str = "127.0.0.1:9103"
     planning_database_url: str = "postgresql://treadle@127.0.0.1:5432/planning"
+    streaming_target: str = "127.0.0.1:9104"
+    """Where streaming answers, `host:port`: branches are made there too."""

@@ -1,0 +1,1 @@
+"""Planning's ports on Postgres, NATS and streaming."""

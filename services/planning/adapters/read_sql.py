@@ -1,0 +1,46 @@
+"""What readers see: one statement a question."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Integer, bindparam, func, select
+
+from services.kernel.postgres import compiled
+from services.planning.adapters.branch_sql import BRANCH_FIELDS
+from services.planning.adapters.tables import BRANCHES, DOCUMENTS, STRETCHES, TURNS, WORKSPACES
+from services.planning.adapters.turn_sql import TURN_FIELDS, live_steps
+from services.planning.adapters.workspace_sql import DOCUMENT_FIELDS, MINE, SHOWN
+
+_w, _t, _r, _b, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, BRANCHES.c, DOCUMENTS.c
+
+LIVE: Final = compiled(select(*SHOWN, live_steps().label("steps")).where(MINE))
+PAIR: Final = compiled(
+    select(*SHOWN, live_steps().label("steps")).where(
+        _w.tenant == bindparam("of_tenant"),
+        (_w.session_id == bindparam("of_id")) | (_w.session_id == bindparam("of_other")),
+    )
+)
+EXISTS: Final = compiled(select(_w.family).where(MINE))
+DOCUMENT: Final = compiled(
+    select(_d.content, *(_d[name] for name in DOCUMENT_FIELDS)).where(
+        _d.tenant == bindparam("of_tenant"), _d.session_id == bindparam("of_id"), _d.key == bindparam("of_key")
+    )
+)
+TURNS_OF: Final = compiled(
+    select(*(_t[name] for name in TURN_FIELDS))
+    .select_from(STRETCHES.join(TURNS, (_t.tenant == _r.tenant) & (_t.line == _r.line)))
+    .where(
+        _r.tenant == bindparam("of_tenant"),
+        _r.session_id == bindparam("of_id"),
+        _t.number > func.greatest(_r.low, bindparam("after", type_=Integer)),
+        _t.number <= _r.high,
+    )
+    .order_by(_t.number)
+    .limit(bindparam("most"))
+)
+BRANCH: Final = compiled(
+    select(*(_b[name] for name in BRANCH_FIELDS)).where(
+        _b.tenant == bindparam("of_tenant"), _b.session_id == bindparam("of_id")
+    )
+)

@@ -1,0 +1,65 @@
+"""Documents: written by agent and people, locked by people alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from services.kernel.clock import Clock
+from services.planning.application.acting import Command
+from services.planning.application.objectives import etag_of
+from services.planning.application.work import Work, Workshop
+from services.planning.domain import limits
+from services.planning.domain.document import Document, named, written
+from services.planning.domain.errors import etag_mismatch
+from services.planning.domain.facts import Told
+from services.planning.domain.workspace import Workspace, check_changeable
+
+
+class Documents:
+    """The use cases."""
+
+    def __init__(self, workshop: Workshop, clock: Clock) -> None:
+        self._workshop = workshop
+        self._clock = clock
+
+    async def put(self, command: Command, key: str, content: str, etag: str) -> Document:
+        """Writes it whole."""
+        key, content = limits.document_key(key), limits.document_content(content)
+        async with self._workshop.work() as work:
+            said = await command.remembered(work, f"PutDocument {key}")
+            workspace = await work.workspace(command.tenant, command.session_id)
+            there = await work.documents(workspace)
+            if said is not None:
+                return replace(named(there, key), content=await work.content(workspace, key))
+            check_changeable(workspace, command.by, command.turn_id)
+            now = self._clock.now()
+            document = written(there, key, content, command.by, now)
+            if etag and etag != etag_of(document.version - 1):
+                raise etag_mismatch(document.version - 1)
+            await work.put_document(workspace, document)
+            await self._tell(work, workspace, document, command)
+            return document
+
+    async def lock(self, command: Command, key: str, locked: bool) -> Document:
+        """Locks it against agents, or unlocks it."""
+        async with self._workshop.work() as work:
+            said = await command.remembered(work, f"LockDocument {key}")
+            workspace = await work.workspace(command.tenant, command.session_id)
+            document = named(await work.documents(workspace), key)
+            if said is None:
+                check_changeable(workspace, command.by, command.turn_id)
+                if document.locked is not locked:
+                    now = self._clock.now()
+                    document = replace(
+                        document, locked=locked, version=document.version + 1, updated_by=command.by, updated_at=now
+                    )
+                    await work.lock_document(workspace, document)
+                await self._tell(work, workspace, document, command)
+            return replace(document, content=await work.content(workspace, key))
+
+    async def _tell(self, work: Work, workspace: Workspace, document: Document, command: Command) -> None:
+        now = self._clock.now()
+        await work.save(replace(workspace, updated_at=now))
+        told = Told("document", workspace.session_id, version=workspace.plan_version, document=document.key)
+        await work.fact(workspace.tenant, told, command.who, now)
+        await work.store(b"")

@@ -1,0 +1,1 @@
+"""Planning, pure: plans, objectives, snapshots, turns, lineage. Knows no database and no gRPC."""

@@ -1,0 +1,58 @@
+"""A document of a workspace, and who may write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.planning.domain import errors, limits
+from services.planning.domain.snapshot import sha256
+from services.planning.domain.workspace import AGENT, By
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`content` None: not read. `size` in bytes."""
+
+    key: str
+    position: int
+    content: str | None
+    size: int
+    sha256: str
+    locked: bool
+    version: int
+    updated_by: str
+    updated_at: datetime
+
+
+def written(there: Sequence[Document], key: str, content: str, by: By, now: datetime) -> Document:
+    """The document with that content, a new one or the old one changed. `there`: all of the workspace."""
+    old = next((one for one in there if one.key == key), None)
+    if old is not None and old.locked and by == AGENT:
+        raise errors.document_locked(key)
+    data = content.encode()
+    if old is None and len(there) >= limits.DOCUMENTS_MOST:
+        raise errors.too_many_documents()
+    if sum(one.size for one in there if one is not old) + len(data) > limits.DOCUMENTS_BYTES_MOST:
+        raise errors.documents_too_large()
+    if old is None:
+        position = max((one.position for one in there), default=-1) + 1
+        return Document(key, position, content, len(data), sha256(data), False, 1, by, now)
+    return replace(
+        old,
+        content=content,
+        size=len(data),
+        sha256=sha256(data),
+        version=old.version + 1,
+        updated_by=by,
+        updated_at=now,
+    )
+
+
+def named(there: Sequence[Document], key: str) -> Document:
+    """The one of that key."""
+    for one in there:
+        if one.key == key:
+            return one
+    raise errors.document_not_found(key)

@@ -1,0 +1,1 @@
+"""Planning's gRPC services."""

@@ -1,0 +1,96 @@
+"""PlanningService: objective and plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from services.planning.application.objectives import Objectives
+from services.planning.application.plans import Planned, Plans
+from services.planning.application.ports import Reads
+from services.planning.domain import prompt
+from services.planning.domain.snapshot import sha256
+from services.planning.transport import names, translate
+from services.planning.transport.access import AUTHORS, PEOPLE, READERS, caller_for
+from services.planning.transport.calling import command, given
+from treadle.planning.v1 import planning_service_pb2 as pb
+from treadle.planning.v1.planning_service_pb2_grpc import PlanningServiceServicer
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class PlanMethods(PlanningServiceServicer):
+    """Thin: translate, call, translate."""
+
+    def __init__(self, plans: Plans, objectives: Objectives, reads: Reads) -> None:
+        self._plans = plans
+        self._objectives = objectives
+        self._reads = reads
+
+    async def GetObjective(self, request: pb.GetObjectiveRequest, context: _Context) -> pb.Objective:
+        """As it is."""
+        session = names.session_id(request.name)
+        live = await self._reads.live(caller_for(READERS, session).tenant, session)
+        return translate.objective(live.workspace)
+
+    async def SetObjective(self, request: pb.SetObjectiveRequest, context: _Context) -> pb.Objective:
+        """Sets or clears it."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        done = await self._objectives.set(asked, request.text, request.force, request.etag)
+        return translate.objective(done.workspace, done.notice)
+
+    async def GetPlan(self, request: pb.GetPlanRequest, context: _Context) -> pb.Plan:
+        """As it is."""
+        session = names.session_id(request.name)
+        live = await self._reads.live(caller_for(READERS, session).tenant, session)
+        return translate.plan(live.steps, live.workspace.plan_version)
+
+    async def AddTodos(self, request: pb.AddTodosRequest, context: _Context) -> pb.Plan:
+        """Adds steps."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        parent, expected = given(request, "parent_index"), given(request, "expected_version")
+        return _plan(await self._plans.add(asked, list(request.items), parent, expected))
+
+    async def ToggleTodos(self, request: pb.ToggleTodosRequest, context: _Context) -> pb.Plan:
+        """Done or not."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        done, expected = given(request, "done"), given(request, "expected_version")
+        return _plan(await self._plans.toggle(asked, list(request.indices), done, expected))
+
+    async def EditTodos(self, request: pb.EditTodosRequest, context: _Context) -> pb.Plan:
+        """Other texts."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        edits = [(one.index, one.text) for one in request.edits]
+        return _plan(await self._plans.edit(asked, edits, given(request, "expected_version")))
+
+    async def RemoveTodos(self, request: pb.RemoveTodosRequest, context: _Context) -> pb.Plan:
+        """Subtrees."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        expected = given(request, "expected_version")
+        return _plan(await self._plans.remove(asked, list(request.indices), expected))
+
+    async def MoveSteps(self, request: pb.MoveStepsRequest, context: _Context) -> pb.Plan:
+        """A subtree."""
+        asked = command(request, names.session_id(request.name), AUTHORS)
+        after, parent = given(request, "after_index"), given(request, "parent_index")
+        expected = given(request, "expected_version")
+        return _plan(await self._plans.move(asked, request.index, after, parent, expected))
+
+    async def ReorderSteps(self, request: pb.ReorderStepsRequest, context: _Context) -> pb.Plan:
+        """The flat drag."""
+        asked = command(request, names.session_id(request.name), PEOPLE)
+        expected = given(request, "expected_version")
+        return _plan(await self._plans.reorder(asked, list(request.step_ids), expected))
+
+    async def ComposePlanContext(self, request: pb.ComposePlanContextRequest, context: _Context) -> pb.PlanContext:
+        """In words."""
+        session = names.session_id(request.name)
+        live = await self._reads.live(caller_for(READERS, session).tenant, session)
+        version = live.workspace.plan_version
+        text = prompt.compose(live.workspace.objective, live.steps, version)
+        return pb.PlanContext(session_id=session, text=text, sha256=sha256(text.encode()), version=version)
+
+
+def _plan(planned: Planned) -> pb.Plan:
+    return translate.plan(planned.steps, planned.version)
