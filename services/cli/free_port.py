@@ -1,4 +1,5 @@
-"""The gateway's port on a laptop: the one that was told, else 8080, else the next free one."""
+"""Ports on a laptop: the gateway's, which is the one that was told, else 8080, else the next free one; and one for a
+service whose address others have to know before it listens."""
 
 from __future__ import annotations
 
@@ -23,6 +24,13 @@ def gateway_port(told: int | None) -> int:
         if _free(port):
             return port
     raise NoFreePort(f"no port from {DEFAULT_PORT} to {DEFAULT_PORT + _TRIED - 1} is free: choose one with --port")
+
+
+def free_address() -> str:
+    """An address on loopback that nobody listens at; the system does not give it to another one soon."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 def _free(port: int) -> bool:

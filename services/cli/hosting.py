@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gateway.main import build as build_gateway
 from gateway.settings import GatewaySettings
+from services.cli.free_port import free_address
 from services.coordination.main import build as build_coordination
 from services.coordination.settings import CoordinationSettings
 from services.engines import Engines
@@ -48,8 +49,16 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
         return {**shared, f"{name}_database_url": engines.database_url(name)}
 
     threads = await host("threads", build_threads, load(ThreadsSettings, **urls("threads")))
-    planning = await host("planning", build_planning, load(PlanningSettings, **urls("planning")))
-    streaming = await host("streaming", build_streaming, load(StreamingSettings, **urls("streaming")))
+    # Planning and streaming call one another: streaming's address is chosen before either is there.
+    streaming_at = free_address()
+    planning = await host(
+        "planning", build_planning, load(PlanningSettings, **urls("planning"), streaming_target=streaming_at)
+    )
+    streaming = await host(
+        "streaming",
+        build_streaming,
+        load(StreamingSettings, **{**urls("streaming"), "listen": streaming_at, "planning_target": planning.address}),
+    )
     coordination = await host(
         "coordination",
         build_coordination,
