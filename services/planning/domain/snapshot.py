@@ -4,6 +4,7 @@ tolerantly, because what was written once is read for ever."""
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -118,7 +119,10 @@ def sha256(data: bytes) -> str:
 
 
 def _in_order(data: bytes | None) -> list[Mapping[str, Any]]:
-    rows = orjson.loads(data) if data else None
+    try:
+        rows = orjson.loads(data) if data else None
+    except orjson.JSONDecodeError:
+        rows = json.loads(data or b"")  # takes the halves of characters that older writers let pass
     if not isinstance(rows, list):
         return []
     placed = [
