@@ -174,7 +174,7 @@ async def running_fleet(
     replicas: int = 2,
     environment: dict[str, str] | None = None,
 ) -> AsyncIterator[Fleet]:
-    """`replicas` of each service, of the runner and of the gateway; replica i of the gateway talks to replica i."""
+    """`replicas` of each service, of the runner and of the gateway; replica i of each talks to replicas i."""
     fleet = Fleet([], {}, {})
     common = {"TREADLE_NATS_URL": nats_url, "TREADLE_HOME": str(folder / "home"), **(environment or {})}
     async with AsyncExitStack() as stack:
@@ -194,16 +194,20 @@ async def running_fleet(
 
         for name, url in database_urls.items():
             await migrate(url, f"services.{name}.migrations")
-            for _ in range(replicas):
-                address = f"127.0.0.1:{free_port()}"
-                fleet.targets.setdefault(name, []).append(address)
-                await launch(name, {"TREADLE_LISTEN": address, f"TREADLE_{name.upper()}_DATABASE_URL": url})
-        for replica in range(replicas):
-            targets = {f"TREADLE_{name.upper()}_TARGET": fleet.targets[name][replica] for name in fleet.targets}
-            await launch("runner", targets)
-            listen = f"127.0.0.1:{free_port()}"
-            fleet.gateways.append(f"http://{listen}")
-            await launch("gateway", {**targets, "TREADLE_GATEWAY_LISTEN": listen})
+            fleet.targets[name] = [f"127.0.0.1:{free_port()}" for _ in range(replicas)]
+        fleet.gateways.extend(f"http://127.0.0.1:{free_port()}" for _ in range(replicas))
+        told = [
+            {f"TREADLE_{name.upper()}_TARGET": targets[replica] for name, targets in fleet.targets.items()}
+            for replica in range(replicas)
+        ]
+        for name, url in database_urls.items():
+            for replica, address in enumerate(fleet.targets[name]):
+                own = {"TREADLE_LISTEN": address, f"TREADLE_{name.upper()}_DATABASE_URL": url}
+                await launch(name, {**told[replica], **own})
+        for replica, gateway in enumerate(fleet.gateways):
+            await launch("runner", {**told[replica], "TREADLE_GATEWAY_URL": gateway})
+            listen = gateway.removeprefix("http://")
+            await launch("gateway", {**told[replica], "TREADLE_GATEWAY_LISTEN": listen})
         for url in fleet.gateways:
             await wait_ready(url, fleet)
         yield fleet
