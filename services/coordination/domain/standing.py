@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-COORDINATOR_HEADING: Final = "## Coordinator mode"
+COORDINATOR_HEADING: Final = "## Thread mode — coordinator"
 TABLE_HEAD: Final = "| name | kind | status | result | brief |\n| --- | --- | --- | --- | --- |"
 NONE_YET: Final = "Roster: none yet."
 COORDINATOR_NOTES: Final = "### Your notes, newest first"
@@ -20,7 +20,7 @@ COORDINATOR_RULES: Final = (
     "notes (thread_note) and results.",
 )
 
-WORKER_HEADING: Final = "## Your assignment"
+WORKER_HEADING: Final = "## Your thread assignment"
 BRIEF_HEADING: Final = "### Brief"
 CONTEXT_HEADING: Final = "### Extra context"
 NOTES_HEADING: Final = "### Notes of this thread, newest first"

@@ -306,9 +306,9 @@ async def test_what_an_agent_is_to_know_is_asked_for_at_each_prompt(
     told = settings.model_copy(update={"coordination_target": server.address, "planning_target": "127.0.0.1:1"})
     async with runner_of(told):
         session = service.open(agent_token=_token("ses_0"))
-        coordination.contexts["ses_0"] = "## Coordinator mode\n\nWorker threads: 0."
+        coordination.contexts["ses_0"] = "## Thread mode — coordinator\n\nWorker threads: 0."
         session.prompt("[[context]]", "trn_1")
-        assert (await settled(service, session)).final_text == "## Coordinator mode\n\nWorker threads: 0."
+        assert (await settled(service, session)).final_text == "## Thread mode — coordinator\n\nWorker threads: 0."
         session.command("trn_1", steer=pb.SteerCommand(text="not in a turn"))
         coordination.contexts["ses_0"] = ""
         session.prompt("[[context]]", "trn_2")

@@ -34,8 +34,8 @@ _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(\S.*)")
 _TIME: Final = re.compile(r"([0-9]{1,3})s")
 _AT: Final = re.compile(r"([0-9]{1,3})\s*:\s*(.+)", re.DOTALL)
 _WOKEN: Final = re.compile(r"\[Treadle\] Worker results are in:(.*)", re.DOTALL)
-_COORDINATES: Final = re.compile(r"^#{1,6}\s+coordinator mode\b", re.IGNORECASE | re.MULTILINE)
-_WORKS: Final = re.compile(r"^#{1,6}\s+your assignment\b", re.IGNORECASE | re.MULTILINE)
+_COORDINATES: Final = re.compile(r"^#{1,6}\s+thread mode — coordinator\b", re.IGNORECASE | re.MULTILINE)
+_WORKS: Final = re.compile(r"^#{1,6}\s+your thread assignment\b", re.IGNORECASE | re.MULTILINE)
 _BRIEF_MOST: Final = 4_000
 
 

@@ -70,10 +70,10 @@ async def test_without_tools_none_are_offered() -> None:
 
 async def test_what_it_is_to_know_follows_the_words() -> None:
     async with talking(FakeToolbox(), DONE) as (agent, heard, endpoint):
-        await agent.prompt("Hi", "## Coordinator mode")
+        await agent.prompt("Hi", "## Thread mode — coordinator")
         await heard.settled()
     (message,) = endpoint.asked[0]["messages"]
-    assert message["content"] == "Hi\n\n<treadle-context>\n## Coordinator mode\n</treadle-context>"
+    assert message["content"] == "Hi\n\n<treadle-context>\n## Thread mode — coordinator\n</treadle-context>"
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '"x"'])

@@ -13,8 +13,8 @@ from services.runner.sessions.scripted.team import Brief, Spawn, asked_for, coor
 from tests.fakes.toolbox import FakeToolbox, team
 from tests.unit.runner.sessions.heard import Heard
 
-COORDINATOR = "## Coordinator mode\n\nWorker threads: 0."
-WORKER = "## Your assignment\n\nYou are the worker thread `a` of a coordinator."
+COORDINATOR = "## Thread mode — coordinator\n\nWorker threads: 0."
+WORKER = "## Your thread assignment\n\nYou are the worker thread `a` of a coordinator."
 
 
 async def told(prompt: str, toolbox: FakeToolbox, context: str = "") -> Heard:
@@ -216,7 +216,7 @@ def test_roles_are_read_from_headings_alone() -> None:
     assert coordinates(COORDINATOR)
     assert works(WORKER)
     assert not coordinates(WORKER)
-    assert not coordinates("I am no ## Coordinator mode")
+    assert not coordinates("I am no ## Thread mode — coordinator")
     assert not coordinates(f"{COORDINATOR}\n\n{WORKER}")
 
 
