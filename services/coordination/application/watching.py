@@ -19,7 +19,7 @@ from services.kernel.bus import Bell
 from services.kernel.errors import Refusal
 from services.kernel.telemetry import get_logger
 
-_POLL: Final = 2.0
+POLL: Final = 2.0
 """Seconds between two looks that nobody rang for."""
 _QUIET: Final = 0.02
 """Seconds between two looks at least: ends that come together are seen together."""
@@ -39,13 +39,14 @@ class Watch:
     """What is known of the workers of a coordinator that somebody waits for. `changed` is set, and made anew, whenever
     `ended` or `gone` grew, or the watch was closed."""
 
-    def __init__(self, key: Key, roll: Roll) -> None:
+    def __init__(self, key: Key, roll: Roll, poll: float) -> None:
         self.ended: dict[str, Seen] = {}
         self.gone: set[str] = set()
         self.changed = asyncio.Event()
         self.closed = False
         self._key = key
         self._roll = roll
+        self._poll = poll
         self._wanted: Counter[str] = Counter()
         self._bell = Bell()
 
@@ -77,12 +78,12 @@ class Watch:
                     while True:
                         await self._look()
                         await asyncio.sleep(_QUIET)
-                        await bell.wait(_POLL)
+                        await bell.wait(self._poll)
             except Refusal as refusal:
                 _log.warning("watch.blind", coordinator=self._key.coordinator_id, reason=refusal.reason)
             except Exception:
                 _log.exception("watch.failed", coordinator=self._key.coordinator_id)
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(self._poll)
 
     async def _look(self) -> None:
         wanted = [one for one in self._wanted if one not in self.ended and one not in self.gone]
@@ -107,8 +108,9 @@ class Watch:
 class Watches:
     """The watches of this process."""
 
-    def __init__(self, roll: Roll, bells: WorkerBells) -> None:
+    def __init__(self, roll: Roll, bells: WorkerBells, poll: float = POLL) -> None:
         self._roll = roll
+        self._poll = poll
         self._bells = bells
         self._open: dict[Key, tuple[Watch, asyncio.Task[None]]] = {}
         self._waiting: Counter[Key] = Counter()
@@ -123,7 +125,7 @@ class Watches:
     async def of(self, key: Key) -> AsyncIterator[Watch]:
         """The coordinator's watch, for as long as the context is open."""
         if key not in self._open:
-            made = Watch(key, self._roll)
+            made = Watch(key, self._roll, self._poll)
             self._open[key] = (made, asyncio.create_task(made.run(self._bells), name="coordination.watch"))
         watch, task = self._open[key]
         watch.closed = watch.closed or self._closed
