@@ -58,10 +58,10 @@ class Planning:
         """Any RPC of PlanningService. Raises the refusal."""
         return await _answer(getattr(self._stub, method), request, self.authorization)
 
-    async def open(self, session: str = "") -> str:
+    async def open(self, session: str = "", tenant: str = "acme") -> str:
         """A session with a workspace."""
         session = session or new_id("ses")
-        await self.streaming().internal("EnsureWorkspace", internal.EnsureWorkspaceRequest(session_id=session))
+        await self.streaming(tenant).internal("EnsureWorkspace", internal.EnsureWorkspaceRequest(session_id=session))
         return session
 
     async def internal(self, method: str, request: Any) -> Any:

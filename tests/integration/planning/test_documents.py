@@ -1,0 +1,94 @@
+"""Documents over a real channel: written, locked, limited, kept with turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.planning.client import Planning, refused
+from treadle.planning.v1 import planning_service_pb2 as pb
+
+
+async def read(planning: Planning, chat: str, key: str) -> pb.Document:
+    """A document."""
+    answer: pb.Document = await planning.call(
+        "GetDocument", pb.GetDocumentRequest(name=f"sessions/{chat}/documents/{key}")
+    )
+    return answer
+
+
+async def listed(planning: Planning, chat: str) -> list[pb.Document]:
+    """All of them."""
+    answer = await planning.call("ListDocuments", pb.ListDocumentsRequest(parent=f"sessions/{chat}"))
+    return list(answer.documents)
+
+
+async def test_a_document_is_written_and_read_byte_by_byte(planning: Planning, chat: str) -> None:
+    text = "a\r\n b\u2028\N{GRINNING FACE} "
+    made = await planning.put(chat, "notes.md", text)
+    assert (made.content, made.version, made.updated_by, made.locked) == (text, 1, "user", False)
+    assert made.size == len(text.encode())
+    assert await read(planning, chat, "notes.md") == made
+    again = await planning.put(chat, "notes.md", "", etag=made.etag)
+    assert (again.content, again.version) == ("", 2)
+    async with refused("ETAG_MISMATCH"):
+        await planning.put(chat, "notes.md", "x", etag=made.etag)
+    async with refused("DOCUMENT_NOT_FOUND"):
+        await read(planning, chat, "other")
+    assert [(one.key, one.content, one.sha256) for one in await listed(planning, chat)] == [
+        ("notes.md", "", again.sha256)
+    ]
+
+
+async def test_c8_23_a_lock_is_a_persons_and_binds_agents(planning: Planning, chat: str) -> None:
+    await planning.put(chat, "spec", "v1")
+    await planning.begin(chat, 1)
+    agent = planning.agent(chat)
+    assert (await agent.put(chat, "spec", "v2")).updated_by == "agent"
+    assert (await planning.lock(chat, "spec")).locked
+    async with refused("DOCUMENT_LOCKED") as caught:
+        await agent.put(chat, "spec", "v3")
+    assert caught.value.metadata == {"key": "spec"}
+    async with refused("ROLE_REQUIRED"):
+        await agent.lock(chat, "spec", False)
+    assert (await planning.put(chat, "spec", "by a person")).locked
+    branch = await planning.branch(chat, 0)
+    assert (await read(planning, branch.session_id, "spec")).locked is False
+    await planning.begin(chat, 2)
+    branch = await planning.branch(chat, 1)
+    assert (await read(planning, branch.session_id, "spec")).locked is True
+    await planning.begin(branch.session_id, 2)
+    async with refused("DOCUMENT_LOCKED"):
+        await planning.agent(branch.session_id).put(branch.session_id, "spec", "x")
+
+
+async def test_limits_are_told(planning: Planning, chat: str) -> None:
+    async with refused("VALUE_TOO_LARGE") as caught:
+        await planning.put(chat, "big", "x" * (256 * 1024 + 1))
+    assert caught.value.metadata == {"field": "content", "limit": "262144"}
+    for at in range(8):
+        await planning.put(chat, f"big{at}", "\N{GRINNING FACE}" * (64 * 1024))
+    async with refused("DOCUMENTS_TOO_LARGE"):
+        await planning.put(chat, "one-more", "x")
+    await planning.put(chat, "big0", "small")
+    await planning.put(chat, "one-more", "x")
+    assert len((await planning.restore(chat, 0)).documents) == 9
+
+
+async def test_there_may_be_fifty(planning: Planning, chat: str) -> None:
+    for at in range(50):
+        await planning.put(chat, f"d{at}", "x")
+    async with refused("TOO_MANY_DOCUMENTS"):
+        await planning.put(chat, "d50", "x")
+    await planning.put(chat, "d49", "y")
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a/b", "a\n", "x" * 65, "ä"])
+async def test_keys_are_one_word(planning: Planning, chat: str, key: str) -> None:
+    async with refused("INVALID_NAME"):
+        await planning.put(chat, key, "x")
+
+
+async def test_a_repeat_writes_once(planning: Planning, chat: str) -> None:
+    await planning.put(chat, "a", "one", request_id="r1")
+    await planning.put(chat, "a", "two")
+    assert (await planning.put(chat, "a", "one", request_id="r1")).content == "two"
