@@ -12,6 +12,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from services.engines import Engines, EngineSettings, discard, engines
 from services.kernel.migrations import migrate
@@ -20,6 +21,10 @@ from tests.nats_server import NatsServer
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts its background jobs deaf to Ctrl-C, and what we start would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is slow, not wrong: no example is timed. What fails says how to run it again.
+settings.register_profile("house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 SERVICES = ("threads", "coordination", "planning", "streaming")
 MakeDatabase = Callable[[str], Awaitable[str]]
