@@ -22,6 +22,8 @@ from services.kernel.principal import Principal
 
 _LONG_SECONDS: Final = 330.0
 """How long a stream is followed: the services' own limit is 300 s (design/coordination.md C.4)."""
+_JOINED_SECONDS: Final = 5.0
+"""How long one of several services may hold up the answer of the others."""
 _AWAY: Final = frozenset(
     {
         *(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED),
@@ -63,15 +65,15 @@ class ToolCalls:
         requests = [_request(rpc, arguments, session) for rpc in tool.rpcs]
         if len(tool.rpcs) == 1:
             [rpc], [request] = tool.rpcs, requests
-            return encoder_of(rpc.response).encode(await self._one(rpc, request))
-        pairs = zip(tool.rpcs, requests, strict=True)
-        return _joined(await asyncio.gather(*(self._one(*pair) for pair in pairs), return_exceptions=True))
+            return encoder_of(rpc.response).encode(await self._one(rpc, request, self._deadline))
+        seconds, pairs = min(_JOINED_SECONDS, self._deadline), zip(tool.rpcs, requests, strict=True)
+        return _joined(await asyncio.gather(*(self._one(*pair, seconds) for pair in pairs), return_exceptions=True))
 
-    async def _one(self, rpc: ToolRpc, request: Message) -> Any:
-        """The response; of a stream, its last message."""
+    async def _one(self, rpc: ToolRpc, request: Message, seconds: float) -> Any:
+        """The response; of a stream, its last message, however long that takes."""
         call = self._calls[rpc.rpc]
         if not rpc.method.server_streaming:
-            return await call(request, timeout=self._deadline)
+            return await call(request, timeout=seconds)
         stream, last = call(request, timeout=_LONG_SECONDS), None
         try:
             async for message in stream:

@@ -186,6 +186,13 @@ async def test_get_context_leaves_out_a_service_that_is_away(gateway: Gateway, e
     assert refusal_in(await call(gateway, era, "get_context"))["code"] == "no_live_turn"
 
 
+async def test_get_context_does_not_wait_for_a_service_that_hangs(start: Start) -> None:
+    gateway = await start(gateway_deadline_seconds=0.2)
+    answers = gateway.script.answers
+    answers |= {"ComposeContext": pb.Injection(text="roster"), "ComposePlanContext": lambda _: asyncio.Event().wait()}
+    assert (await call(gateway, "legacy", "get_context")).structured_content == {"text": "roster"}
+
+
 async def test_a_wait_answers_with_the_last_message_of_its_stream(gateway: Gateway, era: str) -> None:
     gateway.script.answers["WaitWorkers"] = [
         pb.WaitWorkersResponse(worker=pb.Worker(name="alpha")),
