@@ -8,6 +8,7 @@ from functools import partial
 from services.kernel import frames, idempotency, streams
 from services.kernel.bus import Bus
 from services.kernel.clock import SystemClock
+from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.hubs import Hubs
 from services.kernel.ids import new_id
@@ -22,7 +23,10 @@ from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.domain_feed import DomainFeed
 from services.streaming.adapters.epochs import next_epoch
 from services.streaming.adapters.feed_source import FeedSource
+from services.streaming.adapters.fork_rows import PostgresForks
 from services.streaming.adapters.gauges import count_jobs
+from services.streaming.adapters.plan_rows import PostgresPlanRows
+from services.streaming.adapters.planning import PlanningClient, ServiceTokens
 from services.streaming.adapters.postgres import PostgresSessions
 from services.streaming.adapters.records import PostgresRecords
 from services.streaming.adapters.session_log import JetStreamSessionLog
@@ -34,19 +38,24 @@ from services.streaming.application.agents import AgentSide
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.attaching import Attaching
 from services.streaming.application.driving import Driving
+from services.streaming.application.forking import Forking
 from services.streaming.application.gating import Gating
 from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import SWEEP_SUBJECT, Sessions
+from services.streaming.application.starting import Starting
 from services.streaming.application.turning import Turning
 from services.streaming.application.working import Working
+from services.streaming.application.workspaces import WorkspaceDuty
 from services.streaming.settings import StreamingSettings
 from services.streaming.transport.feeds import FeedServicer
+from services.streaming.transport.forks import ForkServicer
 from services.streaming.transport.jobs import JobServicer
 from services.streaming.transport.runners import RunnerServicer
 from services.streaming.transport.sessions import SessionServicer
 from services.streaming.transport.turning import agent_token
 from treadle.streaming.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
+from treadle.streaming.v1.fork_service_pb2_grpc import add_ForkServiceServicer_to_server
 from treadle.streaming.v1.job_service_pb2_grpc import add_JobServiceServicer_to_server
 from treadle.streaming.v1.runner_service_pb2_grpc import add_RunnerServiceServicer_to_server
 from treadle.streaming.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
@@ -75,7 +84,9 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     await streams.insist(ensure_sessions)
     await streams.insist(ensure_domain)
 
-    store = PostgresSessions(database)
+    tokens, authenticator = PageTokens(settings.page_signing_key(), "sessions"), Authenticator(settings.secret(), clock)
+    plans = _plans(settings, life, ServiceTokens(authenticator, clock))
+    store = PostgresSessions(database, workspaces=plans is not None)
     log = JetStreamSessionLog(bus, ensure_sessions)
     appenders = Appenders(log, store)
     wake = Wake(bus, appenders)
@@ -86,9 +97,13 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     agents = AgentSide(workshop, rows, log, gating, clock, settings.unclaimed_seconds)
     attaching = Attaching(appenders, store, agents)
     working = Working(rows, wake)
-    sessions = Sessions(store, appenders, bus, clock, new_id)
-    turning = Turning(workshop, clock, new_id)
-    driving = Driving(workshop, clock, new_id)
+    plan_rows = PostgresPlanRows(database)
+    workspaces = None if plans is None else WorkspaceDuty(plan_rows, plans)
+    sessions = Sessions(store, appenders, bus, clock, new_id, workspaces)
+    starting = Starting(workshop, plan_rows, plans, clock, new_id, settings.turn_start_seconds)
+    turning = Turning(workshop, starting, clock)
+    driving = Driving(workshop, starting, clock)
+    forking = Forking(PostgresForks(database, wake), workshop, store, appenders, clock)
     resuming = Resuming(workshop, store, appenders, clock)
 
     feed = DomainFeed(bus, ensure_domain)
@@ -113,6 +128,9 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     )
     life.spawn("worker_results", results.run)
     life.spawn("sweep_agents", sweep_agents)
+    life.spawn("sweep_starts", starting.sweep)
+    if workspaces is not None:
+        life.spawn("workspaces", workspaces.run)
     life.spawn("gauges", lambda: count_jobs(database))
     life.spawn("purge_sessions", lambda: purging.purge_forever(rows, log, clock, _PURGE_SECONDS))
     life.spawn("relay", Relay(database, bus, "streaming").run)
@@ -122,8 +140,6 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     life.spawn("idle_facts", of_facts.run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
-    tokens = PageTokens(settings.page_signing_key(), "sessions")
-    authenticator = Authenticator(settings.secret(), clock)
     records = PostgresRecords(database)
     server = GrpcServer(
         "streaming",
@@ -145,6 +161,11 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
                 "treadle.streaming.v1.RunnerService",
             ),
             (
+                add_ForkServiceServicer_to_server,
+                ForkServicer(forking),
+                "treadle.streaming.v1.ForkService",
+            ),
+            (
                 add_JobServiceServicer_to_server,
                 JobServicer(working, agents, partial(agent_token, authenticator)),
                 "treadle.streaming.v1.JobService",
@@ -161,3 +182,12 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     life.on_drain(of_facts.close)
     life.on_drain(attaching.close)
     return Bound("streaming", address)
+
+
+def _plans(settings: StreamingSettings, life: Lifecycle, tokens: ServiceTokens) -> PlanningClient | None:
+    """Planning, where it is to be asked."""
+    if not settings.planning_target:
+        return None
+    channel = open_channel(settings.planning_target)
+    life.push(lambda: channel.close(None))
+    return PlanningClient(channel, tokens)

@@ -18,5 +18,9 @@ class StreamingSettings(ServiceSettings):
     """How many days DOMAIN keeps facts, when this service makes it."""
     session_lease_seconds: float = Field(default=15.0, ge=0.5, le=300)
     """How long a runner may be silent before its sessions' turns are failed (`runner_lost`)."""
+    planning_target: str = ""
+    """Planning's address; empty: planning is not asked, and turns begin without a snapshot."""
+    turn_start_seconds: float = Field(default=6.0, ge=0.5, le=60)
+    """How long the start of a turn may take before it has failed (`start_failed`); planning has two of them."""
     unclaimed_seconds: float = Field(default=60.0, ge=0.5, le=3600)
     """How long a session waits for a runner before its turn is failed (`start_failed`)."""

@@ -9,10 +9,10 @@ from sqlalchemy import BindParameter, Text, any_, bindparam, func, insert, liter
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.kernel.postgres import Row, Tx, compiled
-from services.streaming.adapters.turn_tables import GATES, LEDGER, MESSAGES
+from services.streaming.adapters.turn_tables import GATES, LEDGER, MESSAGES, TURNS
 from services.streaming.domain.gates import Gate, GateKind, GateState
 
-_g, _l, _m = GATES.c, LEDGER.c, MESSAGES.c
+_g, _l, _m, _t = GATES.c, LEDGER.c, MESSAGES.c, TURNS.c
 _GATE_FIELDS = (
     "id",
     "turn_id",
@@ -98,7 +98,10 @@ _SPEAK = compiled(
     )
 )
 _MESSAGES = compiled(
-    select(_m.sequence, _m.turn_id, _m.role, _m.text, _m.partial, _m.created_at)
+    select(_m.sequence, _m.turn_id, _m.role, _m.text, _m.partial, _m.created_at, _t.number)
+    .select_from(
+        MESSAGES.join(TURNS, (_t.tenant == _m.tenant) & (_t.session_id == _m.session_id) & (_t.id == _m.turn_id))
+    )
     .where(
         _m.tenant == bindparam("of_tenant"),
         _m.session_id == bindparam("of_id"),

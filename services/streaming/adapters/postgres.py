@@ -50,7 +50,10 @@ _ROWS_OF = (_o.tenant == bindparam("of_tenant")) & (_o.session_id == bindparam("
 _PENDING_MOST = 256
 
 _CREATE = compiled(
-    insert(SESSIONS).values({name: bindparam(name) for name in _FIELDS}).on_conflict_do_nothing().returning(_s.id)
+    insert(SESSIONS)
+    .values({name: bindparam(name) for name in (*_FIELDS, "workspace_wanted", "deleted_at")})
+    .on_conflict_do_nothing()
+    .returning(_s.id)
 )
 _TAKEN = compiled(select(*SHOWN, _s.deleted_at).where(_MINE))
 _GET = compiled(select(*SHOWN).where(_MINE, _s.deleted_at.is_(None)))
@@ -155,16 +158,30 @@ async def fact(tx: Tx, session: Session, kind: str, actor: str, now: datetime, b
     )
 
 
-async def add_session(tx: Tx, session: Session) -> bool:
+async def add_session(
+    tx: Tx, session: Session, *, workspace_wanted: bool = False, deleted_at: datetime | None = None
+) -> bool:
     """A new row. False: its id is taken."""
-    return await tx.fetchval(_CREATE, **{name: getattr(session, name) for name in _FIELDS}) is not None
+    row = {name: getattr(session, name) for name in _FIELDS}
+    return await tx.fetchval(_CREATE, **row, workspace_wanted=workspace_wanted, deleted_at=deleted_at) is not None
+
+
+async def taken(tx: Tx, key: SessionKey) -> Session | None:
+    """The session that has the id, if any. NotAllowed SESSION_DELETED where it is deleted."""
+    row = await tx.fetchrow(_TAKEN, **_of(key))
+    if row is None:
+        return None
+    if row["deleted_at"] is not None:
+        raise session_deleted()
+    return session_of(row)
 
 
 class PostgresSessions:
-    """Fills `SessionStore`."""
+    """Fills `SessionStore`. `workspaces`: whether planning is to be told of new sessions."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, workspaces: bool = False) -> None:
         self._database = database
+        self._workspaces = workspaces
 
     async def create(self, session: Session, caller: Principal, request_id: str, digest: bytes) -> Session:
         """One transaction: the key, the session, the first event of its stream. An id that is taken is looked at."""
@@ -173,12 +190,15 @@ class PostgresSessions:
             answered = await idempotency.remember(tx, idempotent, digest)
             if answered is not None:
                 return await session_in(tx, SessionKey(session.tenant, answered.decode()))
-            made = await add_session(tx, session)
+            made = await add_session(tx, session, workspace_wanted=self._workspaces)
             if made:
                 await say(tx, SessionKey(session.tenant, session.id), "turn", {"state": "idle"})
                 await fact(tx, session, "created", f"{caller.kind}:{caller.subject}", session.created_at)
             else:
-                session = await self._taken(tx, session)
+                there = await taken(tx, SessionKey(session.tenant, session.id))
+                if there is None or there.adapter != session.adapter:
+                    raise session_exists(session.id)
+                session = there
             await idempotency.store(tx, idempotent, session.id.encode())
         return session
 
@@ -239,14 +259,6 @@ class PostgresSessions:
         async with self._database.connection() as tx:
             rows = await tx.fetch(_WAITING, most=most)
         return [SessionKey(row["tenant"], row["session_id"]) for row in rows]
-
-    async def _taken(self, tx: Tx, asked: Session) -> Session:
-        row = await tx.fetchrow(_TAKEN, of_tenant=asked.tenant, of_id=asked.id)
-        if row is None or row["deleted_at"] is not None:
-            raise session_deleted()
-        if row["adapter"] != asked.adapter:
-            raise session_exists(asked.id)
-        return session_of(row)
 
 
 async def session_in(tx: Tx, key: SessionKey) -> Session:

@@ -41,6 +41,7 @@ SESSIONS: Final = Table(
     Column("forked_from", Text),
     Column("fork_turn", Integer),
     Column("forking", Boolean),
+    Column("workspace_wanted", Boolean),
     Column("resumed_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
 )

@@ -1,13 +1,13 @@
-"""Statements of turns; each inside the session's row lock but `note_said` and the reads."""
+"""Statements of turns; each inside the session's row lock but `note_said`, `stale` and the reads."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
 
-from sqlalchemy import bindparam, insert, null, select, true, update
+from sqlalchemy import Float, bindparam, case, func, insert, null, select, true, update
 
-from services.kernel.postgres import Tx, compiled
+from services.kernel.postgres import Row, Tx, compiled
 from services.streaming.adapters.tables import SESSIONS
 from services.streaming.adapters.turn_tables import TURNS
 from services.streaming.application.work import Settlement, Turn
@@ -16,11 +16,16 @@ from services.streaming.domain.turns import TurnStage
 _s, _t = SESSIONS.c, TURNS.c
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
 _TURN = (_t.tenant == bindparam("of_tenant")) & (_t.session_id == bindparam("of_id")) & (_t.id == bindparam("of_turn"))
+_clock = func.clock_timestamp()
 _SHOWN = [_t[field.name] for field in fields(Turn)]
 
+_soon = _clock + func.make_interval(0, 0, 0, 0, 0, 0, bindparam("seconds", type_=Float))
 _INSERT = compiled(
     insert(TURNS).from_select(
-        ["tenant", "session_id", "id", "number", "state", "text", "asked_by", "after_seq", "created_at"],
+        [
+            *("tenant", "session_id", "id", "number", "state", "text", "asked_by", "after_seq", "created_at"),
+            *("begun", "start_until"),
+        ],
         select(
             _s.tenant,
             _s.id,
@@ -31,10 +36,35 @@ _INSERT = compiled(
             bindparam("by", type_=_t.asked_by.type),
             _s.tail_seq,
             bindparam("at", type_=_t.created_at.type),
+            bindparam("begun", type_=_t.begun.type),
+            case((bindparam("begun", type_=_t.begun.type), null()), else_=_soon),
         ).where(_MINE),
     )
 )
 _ONE = compiled(select(*_SHOWN).where(_TURN))
+_STARTS = _TURN & (_t.state == "starting")
+_RUN = compiled(
+    update(TURNS)
+    .where(_STARTS)
+    .values(
+        state="running",
+        begun=true(),
+        start_until=null(),
+        after_seq=select(_s.tail_seq).where(_MINE).scalar_subquery(),
+    )
+)
+_END_START = compiled(
+    update(TURNS)
+    .where(_STARTS, (_t.start_until <= _clock) | bindparam("anyway", type_=_t.begun.type))
+    .values(state="failed", outcome="failed", code="start_failed", start_until=null(), ended_at=bindparam("at"))
+)
+_STALE = compiled(
+    select(_t.tenant, _t.session_id, _t.id)
+    .select_from(TURNS.join(SESSIONS, (_s.tenant == _t.tenant) & (_s.id == _t.session_id)))
+    .where(_t.start_until <= _clock, _s.starting == _t.id, _s.deleted_at.is_(None))
+    .order_by(_t.start_until)
+    .limit(bindparam("most"))
+)
 _MOVE = compiled(update(TURNS).where(_TURN).values(state=bindparam("to_state")))
 _ABORT = compiled(update(TURNS).where(_TURN).values(abort_requested=true()))
 _SAID = compiled(
@@ -64,7 +94,31 @@ _END = compiled(
 
 async def begin(tx: Tx, of: dict[str, str], turn_id: str, number: int, words: str, by: str, now: datetime) -> None:
     """A running turn. The partial unique index admits one that is open."""
-    await tx.execute(_INSERT, **of, of_turn=turn_id, number=number, state="running", words=words, by=by, at=now)
+    row = {"of_turn": turn_id, "number": number, "state": "running", "words": words, "by": by, "at": now}
+    await tx.execute(_INSERT, **of, **row, begun=True, seconds=0.0)
+
+
+async def reserve(
+    tx: Tx, of: dict[str, str], turn_id: str, number: int, words: str, by: str, now: datetime, seconds: float
+) -> None:
+    """A turn that starts."""
+    row = {"of_turn": turn_id, "number": number, "state": "starting", "words": words, "by": by, "at": now}
+    await tx.execute(_INSERT, **of, **row, begun=False, seconds=seconds)
+
+
+async def run(tx: Tx, of: dict[str, str], turn_id: str) -> None:
+    """It started, and runs."""
+    await tx.execute(_RUN, **of, of_turn=turn_id)
+
+
+async def end_start(tx: Tx, of: dict[str, str], turn_id: str, now: datetime, *, stale: bool) -> bool:
+    """It has failed before it ran. False: it does not start (any more), or, with `stale`, has time left."""
+    return await tx.execute(_END_START, **of, of_turn=turn_id, at=now, anyway=not stale) == 1
+
+
+async def stale(tx: Tx, most: int) -> list[Row]:
+    """(tenant, session_id, id) of starts whose time is over."""
+    return await tx.fetch(_STALE, most=most)
 
 
 async def find(tx: Tx, of: dict[str, str], turn_id: str) -> Turn | None:

@@ -33,6 +33,7 @@ TURNS: Final = _of_session(
     Column("after_seq", BigInteger),
     Column("said", Boolean),
     Column("begun", Boolean),
+    Column("origin_turn_id", Text),
     _time("start_until"),
     _time("created_at"),
     _time("ended_at"),

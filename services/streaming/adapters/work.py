@@ -125,6 +125,22 @@ class PostgresWork:
         """One is open at a time."""
         await turn_rows.begin(self._tx, _of(session), session.turn_id, session.turn_number, text, by, now)
 
+    async def reserve_turn(self, session: Session, text: str, by: str, now: datetime, seconds: float) -> None:
+        """By the database's clock."""
+        await turn_rows.reserve(self._tx, _of(session), session.starting, session.turn_number, text, by, now, seconds)
+
+    async def run_turn(self, session: Session) -> None:
+        """The reserved one."""
+        await turn_rows.run(self._tx, _of(session), session.turn_id)
+
+    async def end_start(self, session: Session, now: datetime, *, stale: bool) -> bool:
+        """Compare and set."""
+        return await turn_rows.end_start(self._tx, _of(session), session.starting, now, stale=stale)
+
+    async def find_turn(self, session: Session, turn_id: str) -> Turn | None:
+        """By its id."""
+        return await turn_rows.find(self._tx, _of(session), turn_id)
+
     async def turn(self, session: Session) -> Turn:
         """The newest."""
         turn = await turn_rows.find(self._tx, _of(session), session.turn_id)

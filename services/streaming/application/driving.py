@@ -6,10 +6,11 @@ from datetime import datetime
 
 from services.kernel.clock import Clock
 from services.kernel.errors import Invalid, NotAllowed, TooLarge
-from services.kernel.ids import NewId, is_id
+from services.kernel.ids import is_id
 from services.kernel.principal import Principal
-from services.streaming.application import beginning, story
+from services.streaming.application import story
 from services.streaming.application.ports import SessionKey
+from services.streaming.application.starting import Asked, Starting
 from services.streaming.application.turning import who
 from services.streaming.application.work import Settlement, Work, Workshop
 from services.streaming.domain import agent_events
@@ -23,28 +24,18 @@ _FAILED = "provider_error"
 
 
 class Driving:
-    """The use cases; every one is one transaction inside the caller's tenant."""
+    """The use cases, inside the caller's tenant."""
 
-    def __init__(self, workshop: Workshop, clock: Clock, new_id: NewId) -> None:
+    def __init__(self, workshop: Workshop, starting: Starting, clock: Clock) -> None:
         self._workshop = workshop
+        self._starting = starting
         self._clock = clock
-        self._new_id = new_id
 
     async def open(
         self, caller: Principal, session_id: str, text: str, request_id: str, digest: bytes
     ) -> tuple[Session, str]:
         """Begins a turn; answers the session and the turn's id. The same request answers the same turn."""
-        beginning.check_text(text)
-        async with self._workshop.work() as work:
-            said = await work.remember(caller, "OpenTurn", request_id, digest)
-            session = await self._lock(work, SessionKey(caller.tenant, session_id))
-            if said is not None:
-                return session, said.decode()
-            beginning.check_free(session)
-            turn_id = self._new_id("trn")
-            begun = await beginning.begin(work, session, turn_id, text, who(caller), self._clock.now())
-            await work.store(turn_id.encode())
-            return begun, turn_id
+        return await self._starting.start(Asked(caller, "OpenTurn", session_id, text, request_id, digest, _check))
 
     async def close(
         self,
@@ -61,7 +52,8 @@ class Driving:
         ended = _settlement(text, turn_id, outcome)
         async with self._workshop.work() as work:
             said = await work.remember(caller, "CloseTurn", request_id, digest)
-            session = await self._lock(work, SessionKey(caller.tenant, session_id))
+            session = await work.lock(SessionKey(caller.tenant, session_id))
+            _check(session)
             if said is not None:
                 return session
             if session.state not in UNDER_WAY or turn_id not in ("", session.turn_id):
@@ -77,11 +69,10 @@ class Driving:
                 await work.say_line(session, "text_delta", line)
         return await story.settle(work, session, ended, by, now)
 
-    async def _lock(self, work: Work, key: SessionKey) -> Session:
-        session = await work.lock(key)
-        if not session.external:
-            raise not_external(session.adapter)
-        return session
+
+def _check(session: Session) -> None:
+    if not session.external:
+        raise not_external(session.adapter)
 
 
 def _settlement(text: str, turn_id: str, outcome: str) -> Settlement:

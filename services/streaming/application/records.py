@@ -33,6 +33,7 @@ class Message:
     text: str
     partial: bool
     created_at: datetime
+    turn: int
 
 
 class Records(Protocol):

@@ -10,6 +10,7 @@ from services.kernel.principal import Principal
 from services.kernel.telemetry import get_logger
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.ports import Page, SessionKey, SessionStore
+from services.streaming.application.workspaces import WorkspaceDuty
 from services.streaming.domain.session import Session, new_session
 
 SWEEP_SUBJECT = "wake.streaming.sweep"
@@ -19,12 +20,22 @@ _log = get_logger("streaming.sessions")
 class Sessions:
     """The use cases; every one is inside the caller's tenant."""
 
-    def __init__(self, store: SessionStore, appenders: Appenders, bus: Bus, clock: Clock, new_id: NewId) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        appenders: Appenders,
+        bus: Bus,
+        clock: Clock,
+        new_id: NewId,
+        workspaces: WorkspaceDuty | None = None,
+    ) -> None:
+        """`workspaces` is None where planning is not asked."""
         self._store = store
         self._appenders = appenders
         self._bus = bus
         self._clock = clock
         self._new_id = new_id
+        self._workspaces = workspaces
 
     async def create(
         self,
@@ -55,6 +66,8 @@ class Sessions:
         )
         session = await self._store.create(asked, caller, request_id, digest)
         key = SessionKey(session.tenant, session.id)
+        if self._workspaces is not None:
+            await self._workspaces.ensure(key)
         try:
             await self._appenders.flush(key)
         except Refusal as refusal:

@@ -19,7 +19,8 @@ from services.streaming.domain.turns import TurnStage
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn's row. `said`: its agent has said something; `begun`: it was ever more than `starting`."""
+    """A turn's row. `said`: its agent has said something; `begun`: it was ever more than `starting`; `origin_turn_id`:
+    in a branch, what it is called where it happened."""
 
     id: str
     number: int
@@ -32,6 +33,7 @@ class Turn:
     after_seq: int
     said: bool
     begun: bool
+    origin_turn_id: str
     created_at: datetime
     ended_at: datetime | None
 
@@ -92,6 +94,22 @@ class Work(Protocol):
 
     async def begin_turn(self, session: Session, text: str, by: str, now: datetime) -> None:
         """A running turn, `session.turn_id` with `session.turn_number`."""
+        ...
+
+    async def reserve_turn(self, session: Session, text: str, by: str, now: datetime, seconds: float) -> None:
+        """A turn that starts, `session.starting` with `session.turn_number`, and may do so for so long."""
+        ...
+
+    async def run_turn(self, session: Session) -> None:
+        """The newest turn, which started, runs."""
+        ...
+
+    async def end_start(self, session: Session, now: datetime, *, stale: bool) -> bool:
+        """The turn that starts has failed; with `stale`, only if its time is over. False: nothing changed."""
+        ...
+
+    async def find_turn(self, session: Session, turn_id: str) -> Turn | None:
+        """By its id."""
         ...
 
     async def turn(self, session: Session) -> Turn:

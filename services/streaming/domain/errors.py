@@ -69,6 +69,16 @@ def not_yours(session_id: str) -> Denied:
     return Denied("NOT_YOURS", "an agent acts for the session of its own token alone", session=session_id)
 
 
+def planning_unavailable() -> Unavailable:
+    """No turn begins without its snapshot."""
+    return Unavailable("PLANNING_UNAVAILABLE", "planning cannot be asked right now, and no turn begins without it")
+
+
+def not_forking() -> NotAllowed:
+    """It is no unfinished branch."""
+    return NotAllowed("NOT_FORKING", "this session is no unfinished branch")
+
+
 def reader_too_slow() -> Exhausted:
     """A reader did not keep up; its last id is good."""
     return Exhausted("READER_TOO_SLOW", "the reader did not keep up: come back with the last id")

@@ -144,7 +144,8 @@ def _choice(given: dict[str, Any]) -> dict[str, Any]:
     for at, one in enumerate(_list(given, "options", 1, _OPTIONS_MOST)):
         if not isinstance(one, dict):
             raise _bad(f"options[{at}]", "must be an object with id and label")
-        options.append({"id": _text(one, "id", 1, 64), "label": _text(one, "label", 1, _LINE)})
+        most = {"id": 64, "label": _LINE}
+        options.append({name: _text(one, name, 1, most[name], f"options[{at}].{name}") for name in most})
     ids = [one["id"] for one in options]
     if len(set(ids)) != len(ids) or "other" in ids:
         raise _bad("options", "must have distinct ids, none of them `other`")

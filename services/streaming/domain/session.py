@@ -86,12 +86,17 @@ def new_session(
         raise _invalid("provider", "provider must match [A-Za-z0-9_.:-]{1,128}")
     if len(model) > _MODEL_MOST or not model.isprintable():
         raise _invalid("model", f"model must be at most {_MODEL_MOST} printable characters")
-    if len(title) > _TITLE_MOST or not title.isprintable():
-        raise _invalid("title", f"title must be one line of at most {_TITLE_MOST} printable characters")
+    check_title(title)
     thinking = thinking or "medium"
     if thinking not in THINKING:
         raise _invalid("thinking", f"thinking must be one of {', '.join(THINKING)}")
     return Session(tenant, session_id, TurnState.IDLE, title, adapter, provider, model, thinking, 1, 0, now, now)
+
+
+def check_title(title: str) -> None:
+    """Invalid where it is no title."""
+    if len(title) > _TITLE_MOST or not title.isprintable():
+        raise _invalid("title", f"title must be one line of at most {_TITLE_MOST} printable characters")
 
 
 def _invalid(field: str, message: str) -> Invalid:

@@ -75,6 +75,7 @@ def turn(of: Session, one: Turn) -> session_service_pb2.SessionTurn:
         said=one.said,
         session=session(of),
         tokens=one.tokens,
+        origin_turn_id=one.origin_turn_id,
     )
     message.create_time.FromDatetime(one.created_at)
     if one.ended_at is not None:
@@ -114,7 +115,12 @@ def entry(one: Entry) -> session_service_pb2.LedgerEntry:
 def said(one: Message) -> session_service_pb2.Message:
     """A message."""
     message = session_service_pb2.Message(
-        sequence=one.sequence, turn_id=one.turn_id, role=one.role, text=one.text, partial=one.partial
+        sequence=one.sequence,
+        turn_id=one.turn_id,
+        role=one.role,
+        text=one.text,
+        partial=one.partial,
+        turn=one.turn,
     )
     message.create_time.FromDatetime(one.created_at)
     return message
