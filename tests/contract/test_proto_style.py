@@ -41,7 +41,8 @@ by_name = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.f
 
 
 def _is_mutation(method: MethodDescriptor) -> bool:
-    return not method.name.startswith(("Get", "List", "Explain", "Subscribe", "Wait", "Preview", "Compose", "Diff"))
+    reads = ("Get", "List", "Explain", "Subscribe", "Wait", "Preview", "Compose", "Diff", "Collect")
+    return not method.name.startswith(reads)
 
 
 @by_name
