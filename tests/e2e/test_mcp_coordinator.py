@@ -316,3 +316,36 @@ async def test_i9_with_a_secret_two_tenants_coordinate_side_by_side_and_see_noth
             forged = agent_bearer(sides[0].session)  # signed with the key that everybody knows
             answer = await sides[0].http.post("/mcp", json={}, headers=forged)
             assert answer.status_code == 401
+
+
+async def test_a_registered_session_is_told_its_assignment_and_reports_by_itself(
+    stack: Stack, outside: Outside
+) -> None:
+    worker = await _outside(stack, outside.http)
+    body = {"coordinator_session_id": outside.session, "name": "by-hand", "brief": "count | the `rows`"}
+    registered = await outside.http.post(
+        "/api/coordination/register", json={**body, "worker_session_id": worker.session}
+    )
+    assert registered.json()["thread"]["ids"] == {"worker_session_id": worker.session}
+    twice = await outside.http.post("/api/coordination/register", json={**body, "worker_session_id": "ses_other"})
+    assert (twice.status_code, twice.json()["reason"]) == (409, "NAME_TAKEN")
+    async with outside.client() as coordinator, worker.client() as mine:
+        await done(mine, "turn_begin", text="count")
+        told = (await done(mine, "get_context"))["text"]
+        assert "by-hand" in told
+        assert "assignment" in told.lower()
+        early = await done(coordinator, "thread_collect", thread_name="by-hand")
+        assert (early["collected"], early["status"]) == (False, "running")
+        assert early["hint"]
+        await done(mine, "thread_report", thread_name="by-hand", text="so far 3", request_id="r1")
+        interim = await done(coordinator, "thread_collect", thread_name="by-hand")
+        assert (interim["result"], interim["partial"], interim["final"]) == ("so far 3", True, False)
+        await done(mine, "thread_report", thread_name="by-hand", text="Well.\n\n## Result\n\n42", final=True)
+        ended = await refused(mine, "thread_report", thread_name="by-hand", text="more", final=True)
+        assert ended["code"] == "worker_ended"
+        final = await done(coordinator, "thread_collect", thread_name="by-hand")
+        assert (final["result"], final["final"], final["status"], final["version"]) == ("42", True, "succeeded", 2)
+        kept = await done(coordinator, "thread_collect", thread_name="by-hand", version=1)
+        assert kept["result"] == "so far 3"
+        assert (await refused(mine, "thread_cancel", thread_name="by-hand"))["code"] == "worker_not_found"
+        await done(mine, "turn_end", text="42")
