@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from services.coordination.application.result_ports import Delivery, Mailbox, Sayings
 from services.coordination.application.sectioning import read
 from services.coordination.domain import errors
+from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.pages import TextPage, page_of
-from services.coordination.domain.worker import Kind, Status, Worker
+from services.coordination.domain.worker import Kind, Reason, Status, Worker
 from services.kernel.errors import Invalid, Refusal
 from services.kernel.principal import Principal
 from services.kernel.telemetry import get_logger
@@ -135,6 +136,8 @@ async def _cut(text: str, ask: Ask) -> TextPage:
 
 def _hint(worker: Worker) -> str:
     """What to do instead; never silence that could be taken for an empty success (PUB11)."""
+    if worker.reason == Reason.RESULT_TOO_LARGE:
+        return f"It ended as {worker.status} ({worker.reason}): its text had more than {REPORT_BYTES} bytes."
     if worker.ended:
         why = "" if worker.reason == worker.status else f" ({worker.reason})"
         session = " Its session may hold more." if worker.kind is Kind.SESSION else ""

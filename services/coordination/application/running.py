@@ -10,14 +10,15 @@ from itertools import groupby
 from typing import Any, Final
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
+from services.coordination.application.reporting import reportable
 from services.coordination.application.run_ports import Bells, Leased, Runs, RunWork, RunWorkshop, Whose
+from services.coordination.application.sectioning import read
 from services.coordination.application.stopping import stop_all
 from services.coordination.application.work import Report
 from services.coordination.domain.limits import REPORT_BYTES
-from services.coordination.domain.result_section import result_section
 from services.coordination.domain.worker import Coordinator, Reason, Status, Worker
 from services.kernel.clock import Clock
-from services.kernel.errors import Conflict, Invalid, TooLarge
+from services.kernel.errors import Conflict
 from services.kernel.telemetry import get_logger
 from services.kernel.text import storable
 
@@ -94,14 +95,9 @@ class Running:
 
     async def report(self, job_id: str, fence: int, text: str) -> int:
         """Stores an interim report; answers its version. The newest one repeated is the same report."""
-        text = storable(text)
-        if not text.strip():
-            raise Invalid("INVALID_ARGUMENT", "text must not be empty", field="text")
-        if len(text.encode()) > REPORT_BYTES:
-            raise TooLarge(
-                "VALUE_TOO_LARGE", f"a report has at most {REPORT_BYTES} bytes", field="text", limit=REPORT_BYTES
-            )
+        text = reportable(text)
         whose = await self._runs.whose(job_id)
+        reading = await read(text)
         async with self._workshop.work() as work:
             _, worker = await locked(work, whose)
             await work.hold_job(job_id, fence)
@@ -111,7 +107,7 @@ class Running:
             version = worker.report_version + 1
             told = replace(worker, report_version=version, has_result=True, partial=True, updated_at=now)
             await work.save_worker(told)
-            await work.add_report(told, Report(version, False, True, text, result_section(text), now))
+            await work.add_report(told, Report(version, False, True, text, reading.section, now))
             await work.fact(told, "reported", SYSTEM, now)
         return version
 
@@ -119,6 +115,8 @@ class Running:
         """The worker ended. A repeat under the same fence is fine; a late or foreign one is told so."""
         whose = await self._runs.whose(job_id)
         text = storable(text)
+        too_large = len(text.encode()) > REPORT_BYTES
+        reading = None if too_large else await read(text)
         async with self._workshop.work() as work:
             coordinator, worker = await locked(work, whose)
             job = await work.job(job_id)
@@ -126,10 +124,10 @@ class Running:
                 return  # the answer was lost, and this is the repeat
             await work.hold_job(job_id, fence)
             why = _reason_of(reason, worker)
-            if len(text.encode()) > REPORT_BYTES:
+            if too_large:
                 why, text = Reason.RESULT_TOO_LARGE, ""
             state = "done" if why in (Reason.COMPLETED, Reason.CANCELLED) else "failed"
-            end = End(why, text or None, tokens, state)
+            end = End(why, text or None, tokens, state, reading=reading)
             ended = await end_worker(work, coordinator, worker, end, SYSTEM, self._clock.now())
         _log.info("worker.ended", worker=ended.id, status=ended.status, reason=ended.reason, detail=detail)
 

@@ -249,6 +249,7 @@ async def test_pub23_what_a_runner_brings_is_readable_or_refused_with_the_limit(
     pages = await results.pages(chat, "alpha")
     assert pages[0].reason == reason
     assert "".join(page.result for page in pages) == (body if reason == "completed" else "")
+    assert (str(3 * MIB) in pages[0].hint) == (reason == "result_too_large")
 
 
 @pytest.mark.parametrize("mib", [3.9, 4.1, 20])
