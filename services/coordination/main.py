@@ -10,6 +10,7 @@ from services.coordination.adapters.errands import PostgresErrands
 from services.coordination.adapters.gauges import count_jobs
 from services.coordination.adapters.injection_rows import PostgresInjections
 from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWorkshop
+from services.coordination.adapters.purging import purge_forever
 from services.coordination.adapters.reads import PostgresReads
 from services.coordination.adapters.report_rows import PostgresMailbox, PostgresRoll
 from services.coordination.adapters.sayings import StreamingSayings
@@ -99,6 +100,7 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.spawn("aborting", Aborting(errands, sessions, wake, clock).run)
     life.spawn("waking", Waking(errands, sessions, wake, clock).run)
     life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)
+    life.spawn("purge_runs", lambda: purge_forever(database))
     life.spawn("gauges", lambda: count_jobs(database))
     life.spawn("relay", Relay(database, bus, "coordination").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))

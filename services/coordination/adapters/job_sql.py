@@ -30,7 +30,7 @@ from services.kernel.jobs import Job
 from services.kernel.postgres import compiled
 
 JOB_FIELDS: Final = tuple(one.name for one in fields(Job))
-_JOBS: Final = Table(
+JOBS: Final = Table(
     "jobs",
     MetaData(),
     *(Column(name, Text) for name in ("tenant", "id", "kind", "subject", "state", "runner_id", "claim_id", "reason")),
@@ -41,13 +41,13 @@ _JOBS: Final = Table(
     Column("attempt", Integer),
     Column("fence", BigInteger),
 )
-_j, _w, _r, _k = (one.c for one in (_JOBS, WORKERS, REPORTS, WAKES))
+_j, _w, _r, _k = (one.c for one in (JOBS, WORKERS, REPORTS, WAKES))
 _clock = func.clock_timestamp()
 _OF = (_w.tenant == _j.tenant) & (_w.id == _j.subject)
 _WHOSE = [_j.tenant, _w.coordinator_id, _w.id.label("worker_id"), _j.id.label("job_id")]
 _BOTH = [*WORKER, *(_j[name].label(f"j_{name}") for name in JOB_FIELDS)]
-_both = select(*_BOTH).select_from(_JOBS.join(WORKERS, _OF))
-_whose = select(*_WHOSE).select_from(_JOBS.join(WORKERS, _OF))
+_both = select(*_BOTH).select_from(JOBS.join(WORKERS, _OF))
+_whose = select(*_WHOSE).select_from(JOBS.join(WORKERS, _OF))
 _KIND = _j.kind == bindparam("kind")
 _MOST = bindparam("most", type_=Integer)
 _TIMED = select(_w.tenant, _w.coordinator_id, _w.id.label("worker_id"), _w.job_id).where(_w.ended_at.is_(None))
