@@ -53,6 +53,8 @@ class Hearing:
             await stop_all(work, coordinator, Reason.CANCELLED, _text(payload, "actor") or SYSTEM, now, turn_id)
 
     async def _deleted(self, work: RunWork, tenant: str, session_id: str, now: datetime) -> None:
+        # A registration of this session that is being committed comes before or after it, too.
+        await work.hold_sessions(tenant, session_id)
         coordinator = await work.coordinator(tenant, session_id)
         if not await work.note_session_deleted(tenant, session_id, now):
             return

@@ -9,7 +9,12 @@ import grpc
 import pytest
 from grpc import StatusCode
 
+from services.coordination.adapters.job_rows import PostgresRunWorkshop
+from services.coordination.adapters.wake import Wake
 from services.coordination.adapters.work import PostgresWorkshop
+from services.coordination.application.hearing import Hearing
+from services.kernel.clock import SystemClock
+from services.kernel.postgres import Database
 from tests.integration.coordination.client import PERSON, Coordination, agent, refused, spec
 from tests.integration.coordination.rows import NOW, TENANT
 from treadle.coordination.v1 import coordination_service_pb2 as pb
@@ -119,6 +124,26 @@ async def test_deleted_sessions_are_not_found(coordination: Coordination, worksh
         await coordination.register("ses_a", "alpha", "ses_gone")
     async with refused(StatusCode.NOT_FOUND, "SESSION_NOT_FOUND"):
         await coordination.flag("ses_gone")
+
+
+async def test_a_session_that_is_deleted_while_it_is_registered_leaves_no_worker_at_work(
+    coordination: Coordination, database: Database, wake: Wake, rounds: int
+) -> None:
+    workshop, hearing = PostgresRunWorkshop(database, wake), Hearing(SystemClock())
+
+    async def delete(session: str) -> None:
+        async with workshop.work() as work:
+            await hearing.hear(work, TENANT, {"kind": "deleted", "session_id": session})
+
+    for number in range(rounds):
+        session = f"ses_{number}"
+        registered, _ = await asyncio.gather(
+            coordination.register("ses_a", f"w{number}", session), delete(session), return_exceptions=True
+        )
+        if isinstance(registered, grpc.aio.AioRpcError):
+            assert registered.code() is StatusCode.NOT_FOUND
+        else:
+            assert (await coordination.worker("ses_a", f"w{number}")).status == pb.Worker.STATUS_INTERRUPTED
 
 
 async def test_the_same_request_registers_once(coordination: Coordination) -> None:
