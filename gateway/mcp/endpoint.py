@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gateway.auth import Door
 from gateway.edge import ROUTE
-from gateway.http import Receive, Scope, Send, answer, header, read_body
+from gateway.http import Disconnected, Receive, Scope, Send, answer, header, read_body
 from gateway.limits import Limits
 from gateway.mcp.message import NotAMessage, read_message
 from gateway.mcp.server import CALLER, REFUSED, McpServer
@@ -74,5 +74,6 @@ class McpEndpoint:
             answering.cancel()
             watching.cancel()
             await asyncio.gather(answering, watching, return_exceptions=True)
-        if not answering.cancelled():
-            answering.result()
+        if answering.cancelled():
+            raise Disconnected
+        answering.result()
