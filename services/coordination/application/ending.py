@@ -52,6 +52,7 @@ async def end_worker(work: Work, coordinator: Coordinator, worker: Worker, end: 
         late=late,
         waiting=False,
         report_version=worker.report_version + (text is not None),
+        collected_version=_collected(worker, text),
         billed_at=None,
         ended_at=now,
         updated_at=now,
@@ -71,6 +72,16 @@ async def end_worker(work: Work, coordinator: Coordinator, worker: Worker, end: 
         await work.want_wake(coordinator.tenant, coordinator.session_id, now + WAKE_AFTER)
     await work.fact(ended, "ended", by, now, before=worker.status)
     return ended
+
+
+def _collected(worker: Worker, text: str | None) -> int:
+    """What the coordinator has of it. An interim report that it has collected already is to be collected again, where
+    nothing follows it: how the worker ended is news."""
+    return (
+        worker.collected_version
+        if text is not None
+        else min(worker.collected_version, max(0, worker.report_version - 1))
+    )
 
 
 async def bill(

@@ -178,6 +178,21 @@ async def test_an_empty_end_after_an_interim_report_is_partial(
     assert (answer.final, answer.result) == (False, "so far")
 
 
+async def test_an_end_without_words_after_a_collected_report_is_news(
+    coordination: Coordination, chat: str, runner: Runner, database: Database, results: Results
+) -> None:
+    """Else its coordinator would not be woken: it has the text, but not how the worker ended."""
+    await coordination.spawn(chat, spec("alpha"))
+    (job,) = await runner.claim()
+    await runner.report(job, "so far")
+    await results.collect(chat, "alpha")
+    assert (await row_of(database, "alpha"))["collected_version"] == 1
+    await runner.complete(job, "failed")
+    assert (await row_of(database, "alpha"))["collected_version"] == 0
+    assert (await results.collect(chat, "alpha")).reason == "failed"
+    assert (await row_of(database, "alpha"))["collected_version"] == 1
+
+
 async def test_a_person_who_looks_in_does_not_collect_for_the_coordinator(
     coordination: Coordination, chat: str, workshop: PostgresWorkshop, database: Database, results: Results
 ) -> None:
