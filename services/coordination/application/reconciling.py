@@ -16,16 +16,18 @@ from services.coordination.application.persevering import Persevering
 from services.coordination.application.run_ports import (
     Leased,
     Runs,
-    RunWork,
     RunWorkshop,
     TurnSeen,
     WorkerSessions,
 )
 from services.coordination.application.running import locked
-from services.coordination.domain.adoption import Again, Later, Over, Stranded, Verdict, verdict
-from services.coordination.domain.worker import Coordinator, Worker
+from services.coordination.application.sectioning import read
+from services.coordination.domain.adoption import Again, Later, Over, Stranded, verdict
+from services.coordination.domain.limits import REPORT_BYTES
+from services.coordination.domain.worker import Reason, Worker
 from services.kernel.clock import Clock
 from services.kernel.telemetry import get_logger
+from services.kernel.text import storable
 
 _EVERY: Final = 1.0
 _MOST: Final = 200
@@ -67,50 +69,54 @@ class Reconciling:
         """Decides one, if it can be decided; whether it was."""
         worker = lost.worker
         turn = await self._sessions.turn_of(worker.tenant, worker.session_id)
-        what = verdict(_stranded(lost, turn, self._clock.now()))
-        text = ""
-        if turn is not None and not turn.under_way and isinstance(what, Over):
-            text = await self._sessions.text_of(worker.tenant, worker.session_id, turn.turn_id)
-        if isinstance(what, Later):
-            return False
+        match verdict(_stranded(lost, turn, self._clock.now())):
+            case Again():
+                return await self._begin_again(lost, turn)
+            case Over(reason):
+                return await self._end(lost, await self._end_of(worker, turn, reason))
+            case Later():
+                return False
+            case unknown:
+                assert_never(unknown)
+
+    async def _begin_again(self, lost: Leased, turn: TurnSeen | None) -> bool:
+        if lost.job.state == "queued":
+            return False  # another runner is wanted already
+        async with self._workshop.work() as work:
+            coordinator, worker = await locked(work, lost.whose)
+            if worker.ended or not await work.lost_job(lost.job.id, lost.job.fence):
+                return True  # it was decided meanwhile
+            if worker.stop_reason != lost.worker.stop_reason:
+                return False  # it is to stop since: look again
+            now = self._clock.now()
+            told = worker if turn is None else replace(worker, said=worker.said or turn.said, waiting=turn.waiting)
+            told, _ = await bill(work, coordinator, told, 0, now)
+            told = replace(told, billed_at=None, updated_at=now)
+            await work.save_worker(told)
+            if told.waiting != worker.waiting:
+                await work.fact(told, "waiting", SYSTEM, now)
+            await work.requeue_job(lost.job.id, "runner_lost")
+        _log.warning("worker.runner_lost", worker=worker.id, launches=worker.launches, said=told.said)
+        return True
+
+    async def _end_of(self, worker: Worker, turn: TurnSeen | None, reason: Reason) -> End:
+        """With the text of its turn, if that has ended and the text can be kept."""
+        if turn is None:
+            return End(reason)
+        if turn.under_way:
+            return End(reason, tokens=turn.tokens, stop_session=True)
+        text = storable(await self._sessions.text_of(worker.tenant, worker.session_id, turn.turn_id))
+        if len(text.encode()) > REPORT_BYTES:
+            return End(Reason.RESULT_TOO_LARGE, tokens=turn.tokens)
+        return End(reason, text, turn.tokens, reading=await read(text))
+
+    async def _end(self, lost: Leased, end: End) -> bool:
         async with self._workshop.work() as work:
             coordinator, worker = await locked(work, lost.whose)
             if worker.ended or not await work.lost_job(lost.job.id, lost.job.fence):
                 return True  # it was decided meanwhile, or a runner has it
-            return await self._settle(work, coordinator, worker, lost, turn, what, text)
-
-    async def _settle(
-        self,
-        work: RunWork,
-        coordinator: Coordinator,
-        worker: Worker,
-        lost: Leased,
-        turn: TurnSeen | None,
-        what: Verdict,
-        text: str,
-    ) -> bool:
-        now = self._clock.now()
-        match what:
-            case Again():
-                if lost.job.state == "queued":
-                    return False  # another runner is wanted already
-                told = worker if turn is None else replace(worker, said=worker.said or turn.said, waiting=turn.waiting)
-                told, _ = await bill(work, coordinator, told, 0, now)
-                told = replace(told, billed_at=None, updated_at=now)
-                await work.save_worker(told)
-                if told.waiting != worker.waiting:
-                    await work.fact(told, "waiting", SYSTEM, now)
-                await work.requeue_job(lost.job.id, "runner_lost")
-                _log.warning("worker.runner_lost", worker=worker.id, launches=worker.launches, said=told.said)
-            case Over(reason):
-                tokens = 0 if turn is None else turn.tokens
-                end = End(reason, text or None, tokens, stop_session=turn is not None and turn.under_way)
-                ended = await end_worker(work, coordinator, worker, end, SYSTEM, now)
-                _log.warning("worker.ended_without_runner", worker=ended.id, status=ended.status, reason=ended.reason)
-            case Later():
-                return False
-            case _:
-                assert_never(what)
+            ended = await end_worker(work, coordinator, worker, end, SYSTEM, self._clock.now())
+        _log.warning("worker.ended_without_runner", worker=ended.id, status=ended.status, reason=ended.reason)
         return True
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
+from services.coordination.domain.limits import REPORT_BYTES
 from services.engines import Engines
 from services.kernel.postgres import Database
 from tests.database_away import away
@@ -109,6 +110,18 @@ async def test_a_turn_that_ended_meanwhile_ends_its_worker(
     assert (await coordination.roster(chat)).spent_tokens == 70
     async with refused(grpc.StatusCode.ABORTED, "LEASE_LOST"):
         await runner.complete(job, text="late")
+
+
+async def test_a_turn_that_said_more_than_can_be_kept_ends_its_worker_as_too_large(
+    coordination: Coordination, chat: str, runner: Runner, sessions: Served, database: Database
+) -> None:
+    await coordination.spawn(chat, spec("alpha"))
+    (job,) = await runner.claim()
+    session = sessions.fake.open(id=session_of(job))
+    session.turns[-1].said, session.turns[-1].text = True, "x" * (REPORT_BYTES + 1)
+    session.settle()
+    await lose(database)
+    assert await ended(database, "alpha") == ("failed", "result_too_large", False, False)
 
 
 async def test_one_that_waits_for_a_person_is_adopted_and_goes_on(
