@@ -17,6 +17,7 @@ from services.coordination.adapters.work import PostgresWorkshop
 from services.coordination.application.waiting import Done, Waiting, Wish
 from services.coordination.application.watching import Watches
 from services.coordination.domain.worker import Reason
+from services.kernel import telemetry
 from services.kernel.bus import Bell
 from services.kernel.postgres import Database
 from tests.integration.coordination.client import PERSON, STRANGER, VIEWER, Coordination, agent, refused, spec
@@ -274,6 +275,18 @@ async def test_a_client_that_goes_leaves_nothing_behind(
     tasks[4].cancel()
     await asyncio.wait(tasks)
     assert watches.count == 0
+
+
+async def test_a_call_that_is_cancelled_ends_here_too(three: str, workshop: PostgresWorkshop, results: Results) -> None:
+    await ended(workshop, three, "a", Reason.COMPLETED)
+    waits = [results.wait(three) for _ in range(20)]
+    for wait in waits:
+        await wait.told(1)
+    under_way = telemetry.RPC_OPEN.labels("treadle.coordination.v1.CoordinationService", "WaitWorkers")
+    assert under_way._value.get() == 20
+    for wait in waits:
+        await wait.cancel()
+    await until(lambda: _is(under_way._value.get() == 0))
 
 
 async def test_many_waits_on_one_coordinator_hold_no_connection(
