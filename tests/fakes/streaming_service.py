@@ -17,7 +17,7 @@ import grpc
 import orjson
 
 from services.kernel.clock import SystemClock
-from services.kernel.errors import Conflict, Invalid, NotFound, Unavailable
+from services.kernel.errors import Conflict, Invalid, NotAllowed, NotFound, Unavailable
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.principal import Authenticator
 from treadle.streaming.v1 import job_service_pb2 as jobs
@@ -46,6 +46,8 @@ class FakeSession:
     adapter: list[tuple[str, str]] = field(default_factory=list)
     uploads: list[tuple[str, str]] = field(default_factory=list)
     outcomes: list[pb.GateOutcome] = field(default_factory=list)
+    keeps: bool = False
+    stays: int = 0
     refuse_gates: bool = False
     refuse_events: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -130,6 +132,12 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
         return jobs.HeartbeatJobResponse(cancel=session.cancel)
 
     async def CompleteJob(self, request: jobs.CompleteJobRequest, context: Any) -> jobs.CompleteJobResponse:
+        session = self.sessions[request.job_id.removeprefix("job_")]
+        if request.if_idle and (session.keeps or len(session.settled) < len({one.turn_id for one in session.commands})):
+            session.stays += 1
+            raise NotAllowed("TURN_RUNNING", "a turn is under way")
+        if session.state == "ended" and session.fence == request.fence:
+            return jobs.CompleteJobResponse()
         self._end(request.job_id, request.fence, "completed")
         return jobs.CompleteJobResponse()
 

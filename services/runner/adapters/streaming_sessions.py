@@ -11,18 +11,21 @@ from typing import Final
 import grpc
 
 from services.kernel.errors import Unavailable
-from services.runner.adapters.refusing import refusal_of
+from services.runner.adapters.refusing import refusal_of, refusing
 from services.runner.adapters.session_messages import answer_of, event_of, order_of
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.ports import Answer, Attachment, Opening
 from services.runner.domain.session import Said, SessionOrder
+from treadle.streaming.v1 import job_service_pb2 as jobs
 from treadle.streaming.v1 import runner_service_pb2 as pb
+from treadle.streaming.v1.job_service_pb2_grpc import JobServiceStub
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceStub
 
 CHUNK_BYTES: Final = 256 * 1024
 _QUEUED_MOST: Final = 4
 """Messages between us and the wire; more wait in the outbox."""
 _READ_SECONDS: Final = 60.0
+_LEAVE_SECONDS: Final = 5.0
 
 
 class StreamingSessions:
@@ -30,6 +33,7 @@ class StreamingSessions:
 
     def __init__(self, channel: grpc.aio.Channel, runner_id: str) -> None:
         self._stub = RunnerServiceStub(channel)
+        self._jobs = JobServiceStub(channel)
         self._runner_id = runner_id
 
     @asynccontextmanager
@@ -71,6 +75,11 @@ class StreamingSessions:
         except grpc.aio.AioRpcError as error:
             raise refusal_of(error) from None
         return bytes(state)
+
+    async def leave(self, job: LeasedJob) -> None:
+        """A job that is completed if nothing is to be done."""
+        request = jobs.CompleteJobRequest(job_id=job.id, fence=job.fence, if_idle=True)
+        await refusing(self._jobs.CompleteJob(request, timeout=_LEAVE_SECONDS))
 
     def order(self, job: LeasedJob) -> SessionOrder:
         """The job's payload."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from services.kernel import telemetry
 from services.kernel.errors import DeadlineExceeded, Refusal, Unavailable
@@ -38,6 +38,22 @@ class Run(Protocol):
     def drain(self) -> None:
         """This runner stops: end now."""
         ...
+
+    @property
+    def idle_seconds(self) -> float:
+        """For how long there has been nothing to do; 0 where there is."""
+        ...
+
+    def make_room(self) -> None:
+        """Somebody else could use the place: end, if there is nothing to do."""
+        ...
+
+
+_IDLE_SECONDS: Final = 1.0
+"""Who had something to do a moment ago may have more."""
+_SPARE_PART: Final = 4
+"""One place in so many (one at least) is kept free of idle ones."""
+_LOOK_SECONDS: Final = 0.25
 
 
 class Claiming:
@@ -87,9 +103,21 @@ class Claiming:
             await asyncio.wait(self._running)
 
     async def _claim_and_launch(self) -> None:
+        self._make_room()
         while len(self._running) >= self._most:
-            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self._running, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            self._make_room()
         self._launch(await self._claim(self._most - len(self._running)))
+
+    def _make_room(self) -> None:
+        """Work that only waits for more of it (an agent whose turn is over) must not keep others out: where places run
+        short, those that have been idle for longest are asked to go."""
+        spare = max(1, self._most // _SPARE_PART)
+        short = len(self._running) + spare - self._most
+        if short > 0:
+            idle = sorted((run for run in self._running.values() if run.idle_seconds > _IDLE_SECONDS), key=_idle)
+            for run in idle[-short:]:
+                run.make_room()
 
     def _launch(self, jobs: Sequence[LeasedJob]) -> None:
         self._unheard = None
@@ -139,3 +167,7 @@ class Claiming:
         del self._running[task]
         if not task.cancelled() and task.exception() is not None:
             _log.error("job.bug", task=task.get_name(), exc_info=task.exception())
+
+
+def _idle(run: Run) -> float:
+    return run.idle_seconds

@@ -52,6 +52,15 @@ class Doing(Protocol):
         """This runner stops soon: end at the next good moment."""
         ...
 
+    @property
+    def idle_seconds(self) -> float:
+        """For how long there has been nothing to do; 0 where there is."""
+        ...
+
+    def make_room(self) -> None:
+        """Somebody else could use the place: end, if there is nothing to do."""
+        ...
+
 
 class JobRun:
     """Runs one job. `drain()` asks it to stop because this runner stops."""
@@ -66,6 +75,15 @@ class JobRun:
     def wind_down(self) -> None:
         """The work may end at a good moment, before it is stopped."""
         self._work.wind_down()
+
+    @property
+    def idle_seconds(self) -> float:
+        """Of the work."""
+        return self._work.idle_seconds
+
+    def make_room(self) -> None:
+        """Ends it if it has nothing to do."""
+        self._work.make_room()
 
     def drain(self) -> None:
         """Stops the work; an inference goes back to the queue."""

@@ -64,6 +64,14 @@ class Work:
     def wind_down(self) -> None:
         """Jobs of threads end by themselves."""
 
+    @property
+    def idle_seconds(self) -> float:
+        """They always have something to do."""
+        return 0.0
+
+    def make_room(self) -> None:
+        """They cannot."""
+
     async def _infer(self, job: LeasedJob) -> bytes:
         task = self._codec.inference_task(job)
         try:

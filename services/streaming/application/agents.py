@@ -10,7 +10,7 @@ import orjson
 
 from services.kernel.bus import Bell
 from services.kernel.clock import Clock
-from services.kernel.errors import Refusal
+from services.kernel.errors import NotAllowed, Refusal
 from services.kernel.telemetry import get_logger
 from services.streaming.application import story
 from services.streaming.application.agent_ports import Agents, Hold, LogReading
@@ -95,8 +95,11 @@ class AgentSide:
                 await self._settle(hold, news, scan)
         return None
 
-    async def ended(self, job_id: str, fence: int, code: str, detail: str, *, orderly: bool) -> None:
-        """The agent is gone, says the runner that holds it."""
+    async def ended(
+        self, job_id: str, fence: int, code: str, detail: str, *, orderly: bool, if_idle: bool = False
+    ) -> None:
+        """The agent is gone, says the runner that holds it. With `if_idle` it asks whether it may go: NotAllowed
+        TURN_RUNNING where a turn is under way."""
         if await self._rows.has_ended(job_id, fence):
             return  # the answer was lost, and this is the repeat
         hold = await self._rows.held(job_id, fence)
@@ -105,6 +108,8 @@ class AgentSide:
         async with self._workshop.work() as work:
             session = await work.lock(hold.key)
             await work.hold_job(job_id, fence)
+            if if_idle and session.state in UNDER_WAY:
+                raise NotAllowed("TURN_RUNNING", "a turn is under way", state=session.state, turn=session.turn_id)
             await work.end_job(job_id, "done" if orderly else "failed", code)
             await self._without_agent(work, session, code or "child_exit", scan)
 
@@ -154,6 +159,8 @@ class AgentSide:
         except Refusal as refusal:  # one session's trouble is not the others' (PUB07): again in a moment
             _log.warning("sweep.waits", session=key.session, reason=refusal.reason)
             await asyncio.sleep(0)
+        except Exception:
+            _log.exception("sweep.failed", session=key.session)
 
     async def _settle(self, hold: Hold, end: TurnEnd, scan: TurnScan) -> None:
         if end.detail:

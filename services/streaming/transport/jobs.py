@@ -66,7 +66,7 @@ class JobServicer(JobServiceServicer):
     async def CompleteJob(self, request: pb.CompleteJobRequest, context: _Context) -> pb.CompleteJobResponse:
         """In good order."""
         caller(RUNNERS)
-        await self._agents.ended(request.job_id, request.fence, "", "", orderly=True)
+        await self._agents.ended(request.job_id, request.fence, "", "", orderly=True, if_idle=request.if_idle)
         return pb.CompleteJobResponse()
 
     async def FailJob(self, request: pb.FailJobRequest, context: _Context) -> pb.FailJobResponse:

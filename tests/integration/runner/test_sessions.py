@@ -346,3 +346,32 @@ class _Noon:
 
     def now(self) -> datetime:
         return datetime(2100, 1, 1, 12, tzinfo=UTC)
+
+
+async def test_agents_that_have_nothing_to_do_make_room_for_others(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    """Sixteen sessions on a runner with eight places, one after the other and all at once."""
+    service.lease = 30
+    async with runner_of(settings.model_copy(update={"session_concurrency": 8, "heartbeat_seconds": 1})):
+        sessions = [service.open() for _ in range(16)]
+        for number, session in enumerate(sessions):
+            session.prompt(f"number {number}")
+        await service.until(lambda: all(session.settled for session in sessions), 40)
+        assert all(session.ends in ([], ["completed"]) for session in sessions)
+        assert all(len(session.uploads) == 1 for session in sessions if session.ends)
+
+
+async def test_an_agent_that_gets_a_turn_while_it_leaves_stays(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    async with runner_of(settings.model_copy(update={"session_concurrency": 2})):
+        busy, asked = service.open(), service.open()
+        busy.prompt("[[slow 600s]]")
+        asked.keeps = True
+        asked.prompt("first")
+        await settled(service, asked)
+        await service.until(lambda: asked.stays > 1)
+        assert asked.ends == []
+        asked.prompt("second", "trn_2")
+        assert (await settled(service, asked, 2)).final_text == "You said: second"

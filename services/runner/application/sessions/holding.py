@@ -16,8 +16,10 @@ from services.kernel.errors import Conflict, NotFound, Refusal, Unavailable
 from services.runner.application.agents import Agent, AgentFault, Agents
 from services.runner.application.backoff import delays
 from services.runner.application.ports import LeasedJob
+from services.runner.application.sessions.answering import told
 from services.runner.application.sessions.attached import Attached
 from services.runner.application.sessions.context import Contexts
+from services.runner.application.sessions.leaving import Leaving
 from services.runner.application.sessions.outbox import Outbox
 from services.runner.application.sessions.ports import GateRefused, SessionOwner
 from services.runner.application.work import Begin
@@ -28,7 +30,6 @@ from services.runner.domain.agent import (
     AgentTask,
     GateClosed,
     GateEnd,
-    GateKind,
     GateOpened,
     GateReply,
     GateState,
@@ -69,11 +70,20 @@ class Holding:
         self._contexts = contexts or Contexts()
         self._adapters = {adapter.name: adapter for adapter in adapters}
         self._alive_every = alive_every
-        self._winding_down = asyncio.Event()
+        self._leaving = Leaving()
 
     def wind_down(self) -> None:
         """Ends as soon as no turn is under way."""
-        self._winding_down.set()
+        self._leaving.for_good()
+
+    @property
+    def idle_seconds(self) -> float:
+        """Since the last turn, or since the agent is there; 0 in a turn."""
+        return self._leaving.idle_seconds
+
+    def make_room(self) -> None:
+        """Ends if no turn is under way."""
+        self._leaving.once()
 
     async def do(self, job: LeasedJob, begin: Begin) -> bytes:
         """Holds the session to its end."""
@@ -83,7 +93,7 @@ class Holding:
             raise Failed(Code.START_FAILED, f"this runner has no adapter {order.adapter!r}")
         state = None if order.state is None else await self._state(job, order.state)
         attached = Attached(self._owner, job, outbox := Outbox(), self._alive_every)
-        hold = _Hold(job, attached, outbox, self._winding_down, self._contexts)
+        hold = _Hold(self._owner, job, attached, outbox, self._leaving, self._contexts)
         await hold.run(adapter, _task(order, state))
         return b"{}"
 
@@ -108,20 +118,25 @@ class _Hold:
     """One agent's life."""
 
     def __init__(
-        self, job: LeasedJob, attached: Attached, outbox: Outbox, winding_down: asyncio.Event, contexts: Contexts
+        self,
+        owner: SessionOwner,
+        job: LeasedJob,
+        attached: Attached,
+        outbox: Outbox,
+        leaving: Leaving,
+        contexts: Contexts,
     ) -> None:
+        self._owner = owner
         self._job = job
         self._outbox = outbox
         self._attached = attached
-        self._winding_down = winding_down
+        self._leaving = leaving
         self._contexts = contexts
         self._prefix = f"{job.id.removeprefix('job_')}.{job.fence}."
         self._turn = ""
         self._running = False
         self._gates: dict[str, str] = {}
         """Open questions: the owner's name for each, by the agent's."""
-        self._idle = asyncio.Event()
-        self._idle.set()
         self._over = asyncio.Event()
         self._agent: Agent | None = None
         self._task: AgentTask | None = None
@@ -135,12 +150,13 @@ class _Hold:
                 await agent.start()
             except AgentFault as fault:
                 raise Failed(Code.START_FAILED, str(fault)) from fault
+            self._leaving.idle()
             attaching = asyncio.create_task(self._attached.run(), name="session.attach")
             duties = [
                 attaching,
                 asyncio.create_task(self._obey(agent), name="session.commands"),
                 asyncio.create_task(self._over.wait(), name="session.over"),
-                asyncio.create_task(self._end_when_idle(), name="session.wind_down"),
+                asyncio.create_task(self._leaving.when_idle(self._leave), name="session.leave"),
             ]
             try:
                 done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
@@ -166,9 +182,10 @@ class _Hold:
             settled.cancel()
             await asyncio.gather(settled, return_exceptions=True)
 
-    async def _end_when_idle(self) -> None:
-        await self._winding_down.wait()
-        await self._idle.wait()
+    async def _leave(self) -> None:
+        """The owner has everything, and agrees: what comes now is for another agent."""
+        await self._attached.settled()
+        await self._owner.leave(self._job)
 
     async def _obey(self, agent: Agent) -> None:
         """Commands in order, each acknowledged once the agent has taken it. Ends with a shutdown."""
@@ -208,7 +225,7 @@ class _Hold:
         if key is not None:
             await agent.answer_gate(key, order.reply)
         elif order.reply.state is GateState.ANSWERED and not order.request.startswith(self._prefix):
-            words = _told(order)
+            words = told(order)
             if self._running:
                 await agent.steer(words)
             else:
@@ -222,7 +239,7 @@ class _Hold:
 
     def _begin(self, turn: str) -> None:
         self._turn, self._running = turn, True
-        self._idle.clear()
+        self._leaving.busy()
 
     def _close(self, request: str) -> str | None:
         """The agent's name of an open question, which is open no more."""
@@ -257,7 +274,7 @@ class _Hold:
         await self._outbox.put(Settled(turn, event.end, event.text))
         if state is not None:
             self._attached.keep(turn, state)
-        self._idle.set()
+        self._leaving.idle()
 
     async def _state(self) -> bytes | None:
         assert self._agent is not None
@@ -268,21 +285,6 @@ class _Hold:
             if state is not None:
                 _log.warning("session.state_too_large", session=self._job.about, bytes=len(state))
         return None
-
-
-def _told(order: GateClosedBy) -> str:
-    """The reviewer's answer in words, for an agent that did not hear the question."""
-    said = order.reply.text if order.reply.value in (None, "other") else order.reply.value
-    match order.kind:
-        case GateKind.JOIN_REVIEW if order.reply.value == "other":
-            return f"The reviewer did not accept the joins: {said}\nPropose the complete corrected set again."
-        case GateKind.JOIN_REVIEW:
-            return "The reviewer accepted all proposed joins."
-        case GateKind.PHASE_SUMMARY if order.reply.value == "continue":
-            return "The reviewer accepted the summary: go on."
-        case _:
-            question = order.proposal.get("question") or order.proposal.get("title") or ""
-            return f"The reviewer answered {question!r}: {said}" if question else f"The reviewer answered: {said}"
 
 
 def _task(order: SessionOrder, state: bytes | None) -> AgentTask:

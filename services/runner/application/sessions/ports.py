@@ -79,6 +79,10 @@ class SessionOwner(Protocol):
         """The agent's state that a job names."""
         ...
 
+    async def leave(self, job: LeasedJob) -> None:
+        """Ends the job before the agent is stopped. NotAllowed where a turn is under way: go on with it."""
+        ...
+
     def order(self, job: LeasedJob) -> SessionOrder:
         """The job's payload. Raises Failed when it cannot be read."""
         ...

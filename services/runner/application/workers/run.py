@@ -34,6 +34,14 @@ class WorkerRun:
         """The worker is left to another runner, at once: its session may work on meanwhile."""
         self.drain()
 
+    @property
+    def idle_seconds(self) -> float:
+        """A worker is never idle: it ends."""
+        return 0.0
+
+    def make_room(self) -> None:
+        """It cannot."""
+
     def drain(self) -> None:
         """The worker is left to another runner."""
         self._lease.ask_to_stop(Stop.DRAINED)
