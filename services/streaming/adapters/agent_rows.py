@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import jobs
 from services.kernel.postgres import Database, Tx, compiled
-from services.streaming.adapters import turn_rows
+from services.streaming.adapters import state_rows, turn_rows
 from services.streaming.adapters.postgres import SHOWN, session_of
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, TURNS
@@ -246,8 +246,9 @@ class PostgresAgents:
         return [SessionKey(row["tenant"], row["id"]) for row in rows]
 
     async def purge(self, key: SessionKey) -> None:
-        """Everything that hangs on it goes with it."""
-        async with self._database.connection() as tx:
+        """Everything that hangs on it goes with it, but for states that its branches use."""
+        async with self._database.transaction() as tx:
+            await state_rows.hand_over(tx, key.tenant, key.session)
             await tx.execute(_PURGE, **_of(key))
 
     async def sweep(self, kept: timedelta) -> None:

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import ARRAY, Text, bindparam, case, func, insert, literal, select
-from sqlalchemy.dialects import postgresql
 
 from services.kernel.errors import NotAllowed, Unavailable
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database, Row, Tx, compiled
+from services.streaming.adapters import state_rows
 from services.streaming.adapters.postgres import add_session, fact, say, session_in, taken
-from services.streaming.adapters.turn_tables import AGENT_STATES, MESSAGES, TURNS
+from services.streaming.adapters.turn_tables import MESSAGES, TURNS
 from services.streaming.adapters.wake import Wake
 from services.streaming.application.forking import Fork
 from services.streaming.application.ports import SessionKey
@@ -22,7 +22,7 @@ from services.streaming.domain.session import Agent, Session, TurnState, new_ses
 
 _HANDED_OVER: Final = timedelta(seconds=3)
 """How long after its end a turn's state may be on its way from the runner."""
-_t, _m, _a = TURNS.c, MESSAGES.c, AGENT_STATES.c
+_t, _m = TURNS.c, MESSAGES.c
 _ids = (
     func.unnest(bindparam("olds", type_=ARRAY(Text)), bindparam("news", type_=ARRAY(Text)))
     .table_valued("old", "new", name="ids")
@@ -74,18 +74,6 @@ _COPY_MESSAGES = compiled(
         .where(_m.tenant == bindparam("of_tenant"), _m.session_id == bindparam("of_id")),
     )
 )
-_COPY_STATES = compiled(
-    postgresql.insert(AGENT_STATES)
-    .from_select(
-        ["tenant", "session_id", "digest", "data", "created_at"],
-        select(_a.tenant, bindparam("to_id", type_=Text), _a.digest, _a.data, _a.created_at).where(
-            _a.tenant == bindparam("of_tenant"),
-            _a.session_id == bindparam("of_id"),
-            _a.digest == func.any(bindparam("digests", type_=ARRAY(Text))),
-        ),
-    )
-    .on_conflict_do_nothing()
-)
 
 
 class PostgresForks:
@@ -124,13 +112,14 @@ class PostgresForks:
         past = await tx.fetch(_PAST, **of, most=asked.turn)
         _check(origin, past, asked.turn, now)
         ids = {row["id"]: new_id("trn") for row in past}
-        branch = _branch(origin, asked, past, ids, now)
+        agent_state = await state_rows.newest_known(tx, origin.tenant, [row["agent_state"] for row in past])
+        branch = replace(_branch(origin, asked, past, ids, now), agent_state=agent_state)
         if not await add_session(tx, branch):
             return None
         copied: dict[str, Any] = {**of, "to_id": branch.id, "olds": list(ids), "news": list(ids.values())}
         await tx.execute(_COPY_TURNS, **copied)
         await tx.execute(_COPY_MESSAGES, **copied)
-        await tx.execute(_COPY_STATES, **copied, digests=sorted({row["agent_state"] for row in past} - {""}))
+        await state_rows.copy(tx, branch.tenant, branch.agent_state, branch.id)
         body = {"state": branch.state, "turn_id": branch.turn_id, "outcome": branch.outcome, "code": branch.code}
         await say(tx, asked.key, "turn", {name: value for name, value in body.items() if value})
         await fact(tx, branch, "created", asked.by, now)
@@ -169,7 +158,6 @@ def _branch(origin: Session, asked: Fork, past: list[Row], ids: dict[str, str], 
         turn_id="" if last is None else ids[last["id"]],
         turn_number=asked.turn,
         starting="",
-        agent_state=next((row["agent_state"] for row in reversed(past) if row["agent_state"]), ""),
         forked_from=origin.id,
         fork_turn=asked.turn,
         forking=True,

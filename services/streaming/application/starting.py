@@ -94,6 +94,8 @@ class Starting:
                         await self._fail(work, await work.lock(key), turn_id, SYSTEM, stale=True)
                 except Refusal as refusal:  # one session's trouble is not the others' (PUB07): again in a moment
                     _log.warning("starts.wait", session=key.session, reason=refusal.reason)
+                except Exception:
+                    _log.exception("start.not_ended", session=key.session)
             await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _first(self, asked: Asked) -> tuple[Session, str]:

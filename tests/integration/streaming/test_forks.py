@@ -191,6 +191,38 @@ async def test_deleting_the_origin_leaves_its_branches_as_they_are_and_they_bran
     await refused(forker.fork(name, 1), "SESSION_NOT_FOUND")
 
 
+async def test_states_of_older_turns_are_shared_by_content_and_inherited_in_the_end(
+    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
+) -> None:
+    name, _ = await begun(streaming, runner, 4)
+    one = await forker.ready(name, 4)
+    two = await forker.ready(one.name, 3)
+    ids = [name.partition("/")[2], one.id]
+
+    async def holders() -> list[tuple[str, int]]:
+        async with database.connection() as tx:
+            rows = await tx.raw.fetch("SELECT session_id, count(*) AS n FROM agent_states GROUP BY 1 ORDER BY 1")
+        return [(row["session_id"], row["n"]) for row in rows]
+
+    assert await holders() == [(ids[0], 4), (one.id, 1), (two.id, 1)]
+    await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
+    async with database.connection() as tx:
+        await tx.raw.execute("UPDATE sessions SET deleted_at = deleted_at - interval '11 minutes'")
+
+    async def nothing() -> None:
+        return None
+
+    log = JetStreamSessionLog(bus, nothing)
+    rows = [PostgresAgents(database, timedelta(seconds=9)) for _ in range(2)]
+    await asyncio.gather(*(purge(one, log, SystemClock()) for one in rows))  # as two replicas do
+    async with asyncio.timeout(20):
+        while await holders() != [(two.id, 3)]:  # what the branch's turns use, and nothing else
+            await asyncio.sleep(0.01)
+    three = await forker.ready(two.name, 1)
+    await prompt(streaming, three.name)
+    assert await state_for(runner, await runner.take()) == b"state 1"
+
+
 async def test_the_same_fork_twice_is_as_good_as_once(
     streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database
 ) -> None:
