@@ -63,8 +63,15 @@ class Client:
 
     async def post(self, path: str, body: Json, key: str | None = None) -> Json:
         """The JSON answer. `key` is the Idempotency-Key (made when none is given), so that a repeat changes nothing."""
+        return await self._send("POST", path, body, key)
+
+    async def put(self, path: str, body: Json, key: str | None = None) -> Json:
+        """As `post`."""
+        return await self._send("PUT", path, body, key)
+
+    async def _send(self, verb: str, path: str, body: Json, key: str | None) -> Json:
         headers = {"idempotency-key": key or str(uuid.uuid4())}
-        return _answer(await self._ask("POST", path, json=body, headers=headers))
+        return _answer(await self._ask(verb, path, json=body, headers=headers))
 
     async def pages(self, path: str, list_name: str, limit: int | None = None, **query: Any) -> AsyncIterator[Json]:
         """Every entry of a paged list, up to `limit`."""

@@ -23,6 +23,6 @@ async def demo(url: str | None, open_browser: bool, as_json: bool) -> None:
         return
     out = output.console()
     out.print(cards.listing(told))
-    out.print(f"\nOpen {where} or ask `treadle inbox`.")
+    out.print(f"\nOpen {where} or ask `treadle inbox`; the conversation with workers is at {where}sessions.")
     if open_browser and sys.stdout.isatty() and os.environ.get("TREADLE_OPEN_BROWSER") != "0":
         webbrowser.open(where)

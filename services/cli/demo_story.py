@@ -1,4 +1,5 @@
-"""A small true story, told through the public API: six matters, each in another state, each by what really happened.
+"""A small true story, told through the public API: six matters, each in another state, each by what really happened,
+and a conversation with workers (demo_team.py).
 
 Told twice it is the same story: a matter is known by its context item `demo:…`, every call has an Idempotency-Key, and
 a step is taken only when no person has taken it (the thread's log says so).
@@ -11,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
+from services.cli import demo_team
 from services.cli.client import Client, Json
 from services.cli.exits import CommandFailed, Exit
 
@@ -90,7 +92,9 @@ async def fill(
         known = await _known(client)
         # All are opened before the first is waited for, so that they appear together.
         ids = [known.get(_mark(matter)) or await _open(client, matter) for matter in STORY]
-        return [await _play(client, matter, found, settle_seconds) for matter, found in zip(STORY, ids, strict=True)]
+        cards = [await _play(client, matter, found, settle_seconds) for matter, found in zip(STORY, ids, strict=True)]
+        await demo_team.tell(client, settle_seconds)
+        return cards
 
 
 async def fill_if_empty(url: str | None = None, token: str | None = None) -> bool:

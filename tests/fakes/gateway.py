@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from services.runner.domain.task import Feedback, InferenceTask, Item, Matter, PriorProposal, Target
 from services.runner.providers.scripted import Scripted
+from tests.fakes.demo_conversation import DemoConversation
 
 Json = dict[str, Any]
 _TERMINAL = {"done", "dismissed"}
@@ -41,6 +42,7 @@ class FakeGateway:
     idle: bool = False
     cut_after: int | None = None
     url: str = ""
+    conversation: DemoConversation = field(default_factory=DemoConversation)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _answers: dict[str, Json] = field(default_factory=dict)
     _feedback: dict[str, list[Feedback]] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class FakeGateway:
                 Route("/api/threads/{id}/explain", self._explain),
                 Route("/api/threads/{id}/stream", self._stream),
                 Route("/api/threads/{id}/{verb}", self._decide, methods=["POST"]),
+                *self.conversation.routes(),
             ]
         )
 

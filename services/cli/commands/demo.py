@@ -14,7 +14,7 @@ def demo(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fills a small story: six matters in six states. Telling it twice changes nothing."""
+    """Fills a small story: six matters in six states, and a conversation with workers. Told twice it is the same."""
     from services.cli.demo import demo as tell
     from services.cli.running import run
 

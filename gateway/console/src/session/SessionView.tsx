@@ -51,8 +51,9 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
   const workers = roster.data?.threads ?? [];
   const told = roster.data != null || assignment.data != null;
   const [chosen, choose] = useState<Side>();
-  // Where there are workers they are what one wants to see, until one says otherwise.
-  const side = chosen ?? (workers.length > 0 || mode.on ? "workers" : "activity");
+  // Where there are workers they are what one wants to see, from then on, until one says otherwise.
+  if (chosen === undefined && (workers.length > 0 || mode.on)) choose("workers");
+  const side = chosen ?? "activity";
   const show = (wanted: Side): void => {
     choose(wanted);
     onPanel(!panel || side !== wanted);

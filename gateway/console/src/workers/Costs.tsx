@@ -32,7 +32,6 @@ export function Costs({ roster, mode }: { roster: Roster; mode: ThreadMode }) {
             type="checkbox"
             className="mt-0.5 size-4 accent-indigo"
             checked={policy.auto_wake ?? false}
-            disabled={mode.busy}
             onChange={(event) => {
               void mode.set(mode.on, { auto_wake: event.target.checked });
             }}

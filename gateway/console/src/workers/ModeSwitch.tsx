@@ -10,9 +10,9 @@ export function ModeSwitch({ mode }: { mode: ThreadMode }) {
         type="button"
         role="switch"
         aria-checked={mode.on}
-        disabled={mode.busy}
+        aria-busy={mode.busy}
         onClick={() => void mode.set(!mode.on)}
-        className="group flex items-center gap-3 rounded text-left disabled:opacity-60 max-lg:min-h-10"
+        className="group flex items-center gap-3 rounded text-left max-lg:min-h-10"
       >
         <span
           aria-hidden

@@ -21,22 +21,31 @@ export function useThreadMode(session: string, roster: Roster | null | undefined
   const [wanted, setWanted] = useState<boolean>();
   const [error, setError] = useState<Error>();
   const told = useRef(false);
+  const asked = useRef(0);
+  const queue = useRef(Promise.resolve());
   const enabled = roster?.enabled;
 
   const set = useCallback(
-    async (on: boolean, policy?: Policy): Promise<void> => {
+    (on: boolean, policy?: Policy): Promise<void> => {
       told.current = true;
+      asked.current += 1;
+      const mine = asked.current;
       setWanted(on);
       setError(undefined);
-      try {
-        await setMode(session, on, policy);
-        remember(session, on, localStorage);
-      } catch (problem) {
-        setError(problem as Error);
-      } finally {
+      const call = async (): Promise<void> => {
+        try {
+          await setMode(session, on, policy);
+          remember(session, on, localStorage);
+        } catch (problem) {
+          setError(problem as Error);
+        }
         await client.invalidateQueries({ queryKey: workerKeys.roster(session), exact: true });
-        setWanted(undefined);
-      }
+        // What was asked for since then is still on its way.
+        if (mine === asked.current) setWanted(undefined);
+      };
+      // In the order asked for: the last word must also be the last to arrive.
+      queue.current = queue.current.then(call);
+      return queue.current;
     },
     [client, session],
   );
