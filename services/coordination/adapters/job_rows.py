@@ -104,16 +104,17 @@ class PostgresRuns:
         async with self._database.connection() as tx:
             return [_leased(row) for row in await tx.fetch(sql.CLAIMED, the_claim=claim_id)]
 
-    async def lost(self, most: int) -> Sequence[Leased]:
+    async def lost(self, after: str, most: int) -> Sequence[Leased]:
         """By the database's clock."""
         async with self._database.connection() as tx:
-            return [_leased(row) for row in await tx.fetch(sql.LOST, kind=JOB_KIND, most=most)]
+            return [_leased(row) for row in await tx.fetch(sql.LOST, kind=JOB_KIND, after_one=after, most=most)]
 
-    async def unwatched(self, seconds: float, most: int) -> Sequence[Leased]:
+    async def unwatched(self, seconds: float, after: str, most: int) -> Sequence[Leased]:
         """By the database's clock."""
         waited = timedelta(seconds=seconds)
         async with self._database.connection() as tx:
-            return [_leased(row) for row in await tx.fetch(sql.UNWATCHED, kind=JOB_KIND, waited=waited, most=most)]
+            rows = await tx.fetch(sql.UNWATCHED, kind=JOB_KIND, waited=waited, after_one=after, most=most)
+        return [_leased(row) for row in rows]
 
     async def expired(self, now: datetime, most: int) -> Sequence[Whose]:
         """By the service's clock."""

@@ -59,17 +59,13 @@ QUEUED = compiled(
 CLAIMED = compiled(
     _both.where(_j.claim_id == bindparam("the_claim"), _j.state == "leased", _j.lease_until > _clock).order_by(_j.id)
 )
-LOST = compiled(
-    _both.where(_j.state == "leased", _j.lease_until <= _clock, _KIND).order_by(_j.lease_until).limit(_MOST)
-)
+_AFTER = _j.id > bindparam("after_one")
+LOST = compiled(_both.where(_j.state == "leased", _j.lease_until <= _clock, _KIND, _AFTER).order_by(_j.id).limit(_MOST))
 UNWATCHED = compiled(
     _both.where(
-        _j.state == "queued",
-        _KIND,
-        _w.launches > 0,
-        _j.run_at <= _clock - bindparam("waited", type_=Interval),
+        _j.state == "queued", _KIND, _w.launches > 0, _j.run_at <= _clock - bindparam("waited", type_=Interval), _AFTER
     )
-    .order_by(_j.run_at)
+    .order_by(_j.id)
     .limit(_MOST)
 )
 STILL_LOST = compiled(

@@ -104,7 +104,7 @@ class StreamingClient:
             await _told(
                 lambda: self._stub.AbortSession(request, timeout=self._seconds, metadata=self._as_service(tenant))
             )
-        except (NotFound, NotAllowed):
+        except (NotFound, NotAllowed, Invalid):
             return
 
     def _as_service(self, tenant: str) -> tuple[tuple[str, str], ...]:

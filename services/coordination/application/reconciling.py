@@ -7,6 +7,7 @@ cannot be decided now is looked at again; one worker's trouble is not the others
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
@@ -55,15 +56,21 @@ class Reconciling:
 
     async def round(self) -> None:
         """Looks at every worker without a runner once."""
-        lost = await self._runs.lost(_MOST)
-        unwatched = await self._runs.unwatched(_UNWATCHED, _MOST)
+        await self._all(self._runs.lost)
+        await self._all(lambda after, most: self._runs.unwatched(_UNWATCHED, after, most))
+
+    async def _all(self, page: Callable[[str, int], Awaitable[Sequence[Leased]]]) -> None:
+        """Page by page: however many cannot be decided yet, none behind them is left out."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
         async def look(one: Leased) -> None:
             async with gate:
                 await self._trying.attempt(one.job.id, lambda: self.look(one))
 
-        await asyncio.gather(*(look(one) for one in [*lost, *unwatched]))
+        after = ""
+        while found := await page(after, _MOST):
+            await asyncio.gather(*(look(one) for one in found))
+            after = found[-1].job.id
 
     async def look(self, lost: Leased) -> bool:
         """Decides one, if it can be decided; whether it was."""

@@ -96,12 +96,13 @@ class Runs(Protocol):
         """What this claim holds."""
         ...
 
-    async def lost(self, most: int) -> Sequence[Leased]:
-        """Leases that are over."""
+    async def lost(self, after: str, most: int) -> Sequence[Leased]:
+        """Leases that are over, by job id, above that one."""
         ...
 
-    async def unwatched(self, seconds: float, most: int) -> Sequence[Leased]:
-        """Workers that a runner had, and for which another one has been wanted for so long."""
+    async def unwatched(self, seconds: float, after: str, most: int) -> Sequence[Leased]:
+        """Workers that a runner had, and for which another one has been wanted for so long; by job id, above that
+        one."""
         ...
 
     async def expired(self, now: datetime, most: int) -> Sequence[Whose]:
