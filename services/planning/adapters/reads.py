@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import zip_longest
 
 from services.kernel.postgres import Database, Row, Tx
 from services.planning.adapters import branch_sql, graph_sql, keeping, rows, workspace_sql
@@ -73,7 +74,7 @@ class PostgresReads:
         marks = [TurnMark(one.number, one.running, one.kept) for one in turns]
         seen = [
             TurnSeen(turn, restorable(mark, following))
-            for turn, mark, following in zip(turns, marks, [*marks[1:], None], strict=True)
+            for turn, mark, following in zip_longest(turns, marks, marks[1:])
         ]
         return seen[:size]
 
