@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from services.kernel.clock import Clock
 from services.planning.application.acting import Command
-from services.planning.application.objectives import etag_of
+from services.planning.application.objectives import names_version
 from services.planning.application.work import Work, Workshop
 from services.planning.domain import limits
 from services.planning.domain.document import Document, named, written
@@ -34,7 +34,7 @@ class Documents:
             check_changeable(workspace, command.by, command.turn_id)
             now = self._clock.now()
             document = written(there, key, content, command.by, now)
-            if etag and etag != etag_of(document.version - 1):
+            if etag and not names_version(etag, document.version - 1):
                 raise etag_mismatch(document.version - 1)
             await work.put_document(workspace, document)
             await self._tell(work, workspace, document, command)

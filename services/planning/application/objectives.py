@@ -40,7 +40,7 @@ class Objectives:
             if said is not None:
                 return Set(workspace, NOTICE if said == _NOTICED else "")
             check_changeable(workspace, command.by, command.turn_id)
-            if etag and etag != etag_of(workspace.objective_version):
+            if etag and not names_version(etag, workspace.objective_version):
                 raise etag_mismatch(workspace.objective_version)
             if keeps_the_users(workspace, command.by, force):
                 await work.store(_NOTICED)
@@ -57,3 +57,8 @@ class Objectives:
 def etag_of(version: int) -> str:
     """A version as an etag."""
     return f'"{version}"'
+
+
+def names_version(etag: str, version: int) -> bool:
+    """Whether the etag is that version's; `If-Match` comes without its quotes."""
+    return etag.strip('"') == str(version)
