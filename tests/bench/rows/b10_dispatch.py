@@ -1,8 +1,8 @@
-"""B10, its half about dispatch: a command that makes a job, to the answer of the one claim that waits for it.
+"""B10: a command that makes a job, to the answer of the one claim that waits for it; 32 workers, spawned to collected.
 
 An inference's job (CreateThread), an execution's (AcceptThread) and a session's (PromptSession where no agent is),
 each through its service's gRPC with the claim already open; counted from the command's answer. The raw limit leases
-the same row. The half about 32 workers waits for what spawns them.
+the same row. Workers go through REST on a running `treadle up`; their raw limit is the same work in plain sessions.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.bench.population import create_request, populate
 from tests.bench.raw_dispatch import raw_dispatch
 from tests.bench.waiting_runners import StreamingRunner, ThreadsRunner
 from tests.bench.workbench import Workbench
+from tests.bench.worker_fan_out import WORKERS, fan_out
 from treadle.streaming.v1 import session_service_pb2 as sessions
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
 from treadle.threads.v1 import job_service_pb2 as jobs
@@ -32,7 +33,7 @@ from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceStub
 
 ROW = "B10"
-ABOUT = "dispatch of one job to a waiting runner"
+ABOUT = "dispatch of one job to a waiting runner; 32 workers spawned to all collected"
 _WARM = 10
 
 
@@ -97,6 +98,21 @@ class _Dispatches:
 
 
 async def measure(bench: Workbench) -> list[Figure]:
+    """Both halves."""
+    return [*await _workers(bench), *await _dispatch(bench)]
+
+
+async def _workers(bench: Workbench) -> list[Figure]:
+    """Seconds. The first round of all is warm: one has gone before it."""
+    async with fan_out(bench.room(f"{ROW}-workers")) as running:
+        await running.workers()
+        values, raws = await bench.interleaved(ROW, lambda _: running.workers(), lambda _: running.sessions())
+    what = f"{WORKERS} workers spawned to all collected"
+    raw = f"{WORKERS} sessions opened, prompted and read, without coordination"
+    return [Figure(ROW, what, "s", values, AtMost(3), raws, {"raw": raw})]
+
+
+async def _dispatch(bench: Workbench) -> list[Figure]:
     """p50 and p99 of each kind. A quick run has as many dispatches: of fewer, the p99 would be the worst."""
     each, room = 200, bench.room(ROW)
     async with AsyncExitStack() as stack:
