@@ -29,13 +29,14 @@ _log = get_logger("coordination.conversations")
 class StreamingConversations:
     """Fills `Conversations`."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, seconds: float = _WITHIN) -> None:
         self._sessions = SessionServiceStub(channel)
+        self._seconds = seconds
 
     async def live_turn(self, session_id: str) -> LiveTurn | None:
         """The newest turn, where it is live."""
         try:
-            turn = await self._sessions.GetTurn(pb.GetTurnRequest(name=f"sessions/{session_id}"), timeout=_WITHIN)
+            turn = await self._sessions.GetTurn(pb.GetTurnRequest(name=f"sessions/{session_id}"), timeout=self._seconds)
         except grpc.aio.AioRpcError as error:
             if error.code() in _NONE:
                 return None

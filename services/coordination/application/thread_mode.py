@@ -51,14 +51,15 @@ class ThreadMode:
         tenant, session_id, now = command.tenant, command.session_id, self._clock.now()
         asked = policy.applied(Coordinator(tenant, session_id, enabled, now, now))
         async with self._workshop.work() as work:
-            said = await command.remembered(work, "SetThreadMode")
+            if await command.remembered(work, "SetThreadMode") is not None:
+                there = await work.coordinator(tenant, session_id)
+                assert there is not None, "records are kept"
+                return there
             if await work.session_deleted(tenant, session_id):
                 raise errors.session_not_found(session_id)
             if enabled and await work.worker_of_session(tenant, session_id) is not None:
                 raise errors.depth_exceeded()
             there = await work.make_coordinator(asked)
-            if said is not None:
-                return there
             changed = policy.applied(replace(there, enabled=enabled))
             if changed != there:
                 changed = replace(changed, updated_at=now)
