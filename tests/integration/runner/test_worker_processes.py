@@ -1,0 +1,147 @@
+"""Runners in processes of their own with workers: killed, stopped, terminated. Fence and lease decide (C.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.coordination_service import CoordinationServer, FakeCoordination
+from tests.fakes.worker_sessions import FakeSession, FakeSessions, SessionsServer
+
+LEASE = 2.0
+Process = asyncio.subprocess.Process
+Launch = Callable[[str], Awaitable[Process]]
+
+
+@pytest.fixture
+async def coordination() -> FakeCoordination:
+    return FakeCoordination(LEASE)
+
+
+@pytest.fixture
+async def sessions() -> FakeSessions:
+    return FakeSessions()
+
+
+@pytest.fixture
+async def launch(coordination: FakeCoordination, sessions: FakeSessions, tmp_path: Path) -> AsyncIterator[Launch]:
+    """`await launch("r1")`: `python -m services.runner` against the fakes; killed at the end."""
+    started: list[Process] = []
+    servers = CoordinationServer(coordination), SessionsServer(sessions)
+    for server in servers:
+        await server.start()
+
+    async def start(name: str) -> Process:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TREADLE_THREADS_TARGET": "127.0.0.1:1",
+            "TREADLE_STREAMING_TARGET": servers[1].address,
+            "TREADLE_COORDINATION_TARGET": servers[0].address,
+            "TREADLE_SESSION_ADAPTERS": "",
+            "TREADLE_HOME": str(tmp_path),
+            "TREADLE_RUNNER_ID": name,
+            "TREADLE_HEARTBEAT_SECONDS": str(LEASE / 3),
+            "TREADLE_LEASE_SECONDS": str(LEASE),
+            "TREADLE_DRAIN_SECONDS": "4",
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "services.runner", env=environment, stderr=asyncio.subprocess.DEVNULL
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    for server in servers:
+        await server.stop()
+
+
+async def test_killed_in_the_middle_of_its_workers_another_goes_on_with_each(
+    coordination: FakeCoordination, sessions: FakeSessions, launch: Launch
+) -> None:
+    first = await launch("first")
+    workers = [coordination.spawn(f"x{number}") for number in range(8)]
+    all_of_them = [sessions.of(number) for number in range(8)]
+    await coordination.until(lambda: all(session.turns for session in all_of_them), 40)
+    for session in all_of_them[:4]:
+        session.say("before")
+    await coordination.until(lambda: all(worker.said for worker in workers[:4]))
+    first.kill()
+    await launch("second")
+    await coordination.until(lambda: all(worker.runner_id == "second" for worker in workers), 40)
+    for session in all_of_them:
+        session.say(" after")
+        session.settle()
+    for number, worker in enumerate(workers):
+        end = await coordination.ended(worker)
+        assert (end.reason, end.text) == ("completed", "before after" if number < 4 else " after")
+    assert all(len(session.prompts) == 1 for session in all_of_them)
+
+
+async def test_stopped_and_continued_it_cannot_end_what_another_took_over(
+    coordination: FakeCoordination, sessions: FakeSessions, launch: Launch
+) -> None:
+    first = await launch("first")
+    worker, session = coordination.spawn("x"), sessions.of()
+    await coordination.until(lambda: session.cursors and worker.beats, 40)
+    first.send_signal(signal.SIGSTOP)
+    await launch("second")
+    await coordination.until(lambda: worker.runner_id == "second", 40)
+    coordination.lease = 60
+    await coordination.until(lambda: worker.lease_until, 40)
+    fence = worker.fence
+    first.send_signal(signal.SIGCONT)
+    await coordination.until(lambda: worker.refused, 40)
+    assert worker.ends == []
+    session.say("done")
+    session.settle()
+    end = await coordination.ended(worker)
+    assert (end.reason, end.text, end.fence) == ("completed", "done", fence)
+    assert first.returncode is None
+    assert len(session.prompts) == 1
+
+
+async def test_a_worker_that_waits_for_a_person_is_adopted_and_waits_on(
+    coordination: FakeCoordination, sessions: FakeSessions, launch: Launch
+) -> None:
+    first = await launch("first")
+    worker, session = coordination.spawn("x"), sessions.of()
+    await coordination.until(lambda: session.cursors, 40)
+    session.wait()
+    await coordination.until(lambda: worker.waiting)
+    first.kill()
+    worker.beats.clear()
+    await launch("second")
+    await coordination.until(lambda: worker.waiting and worker.runner_id == "second", 40)
+    session.wait(False)
+    session.settle()
+    assert (await coordination.ended(worker)).reason == "completed"
+    assert len(session.prompts) == 1
+
+
+async def test_terminated_it_gives_its_workers_back_at_once(
+    coordination: FakeCoordination, sessions: FakeSessions, launch: Launch
+) -> None:
+    coordination.lease = 600
+    first = await launch("first")
+    workers = [coordination.spawn(f"x{number}") for number in range(3)]
+    all_of_them: list[FakeSession] = [sessions.of(number) for number in range(3)]
+    await coordination.until(lambda: all(session.cursors for session in all_of_them), 40)
+    first.terminate()
+    assert await asyncio.wait_for(first.wait(), 15) == 0
+    assert all(worker.beats[-1].give_back and not worker.ends for worker in workers)
+    await launch("second")
+    for session in all_of_them:
+        session.settle()
+    for worker in workers:
+        assert (await coordination.ended(worker)).reason == "completed"
