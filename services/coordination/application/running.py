@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
 from services.coordination.application.reporting import reportable
 from services.coordination.application.run_ports import Bells, Leased, Runs, RunWork, RunWorkshop, Whose
-from services.coordination.application.sectioning import read
+from services.coordination.application.sectioning import Reading, read
 from services.coordination.application.stopping import stop_all
 from services.coordination.application.work import Report
 from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.worker import Coordinator, Reason, Status, Worker
 from services.kernel.clock import Clock
-from services.kernel.errors import Conflict
+from services.kernel.errors import Conflict, Unavailable
 from services.kernel.telemetry import get_logger
 from services.kernel.text import storable
 
@@ -27,6 +27,9 @@ _CONTENDED_POLL: Final = 0.02
 """Seconds to the next look where others were faster with all that was seen."""
 _OF_A_STOP: Final = frozenset({Reason.CANCELLED, Reason.INTERRUPTED})
 """How a runner ends a worker that it was told to stop."""
+_CONTENDED: Final = "CONTENDED"
+"""The kernel's word for rows that others hold (kernel/postgres.py)."""
+_A = TypeVar("_A")
 _REASONS: Final = {one.value: one for one in Reason}
 _log = get_logger("coordination.running")
 
@@ -76,6 +79,9 @@ class Running:
         """Keeps the lease (or ends it) and books what the worker has cost; answers the lease's end, and whether to
         stop. A spent budget stops all of the coordinator's workers."""
         whose = await self._runs.whose(job_id)
+        return await _in_turn(lambda: self._heartbeat(whose, job_id, fence, beat))
+
+    async def _heartbeat(self, whose: Whose, job_id: str, fence: int, beat: Beat) -> tuple[datetime, bool]:
         async with self._workshop.work() as work:
             coordinator, worker = await locked(work, whose)
             lease = timedelta(0) if beat.give_back else self._lease
@@ -98,6 +104,9 @@ class Running:
         text = reportable(text)
         whose = await self._runs.whose(job_id)
         reading = await read(text)
+        return await _in_turn(lambda: self._report(whose, job_id, fence, text, reading))
+
+    async def _report(self, whose: Whose, job_id: str, fence: int, text: str, reading: Reading) -> int:
         async with self._workshop.work() as work:
             _, worker = await locked(work, whose)
             await work.hold_job(job_id, fence)
@@ -115,21 +124,28 @@ class Running:
         """The worker ended. A repeat under the same fence is fine; a late or foreign one is told so."""
         whose = await self._runs.whose(job_id)
         text = storable(text)
-        too_large = len(text.encode()) > REPORT_BYTES
-        reading = None if too_large else await read(text)
+        if len(text.encode()) > REPORT_BYTES:
+            end = End(Reason.RESULT_TOO_LARGE, tokens=tokens)
+        else:
+            end = End(_REASONS.get(reason, Reason.FAILED), text or None, tokens, reading=await read(text))
+        ended = await _in_turn(lambda: self._complete(whose, job_id, fence, end))
+        if ended is not None:
+            _log.info("worker.ended", worker=ended.id, status=ended.status, reason=ended.reason, detail=detail)
+
+    async def _complete(self, whose: Whose, job_id: str, fence: int, end: End) -> Worker | None:
+        """None: it was said before, and the answer was lost."""
         async with self._workshop.work() as work:
             coordinator, worker = await locked(work, whose)
             job = await work.job(job_id)
             if job is not None and job.fence == fence and job.state in ("done", "failed"):
-                return  # the answer was lost, and this is the repeat
+                return None
             await work.hold_job(job_id, fence)
-            why = _reason_of(reason, worker)
-            if too_large:
-                why, text = Reason.RESULT_TOO_LARGE, ""
+            why = end.reason
+            if worker.stop_reason and why in _OF_A_STOP:
+                why = Reason(worker.stop_reason)  # the runner does not know why it was to stop
             state = "done" if why in (Reason.COMPLETED, Reason.CANCELLED) else "failed"
-            end = End(why, text or None, tokens, state, reading=reading)
-            ended = await end_worker(work, coordinator, worker, end, SYSTEM, self._clock.now())
-        _log.info("worker.ended", worker=ended.id, status=ended.status, reason=ended.reason, detail=detail)
+            told = replace(end, reason=why, job_state=state)
+            return await end_worker(work, coordinator, worker, told, SYSTEM, self._clock.now())
 
     async def _take(self, group: Sequence[Whose], runner_id: str, claim_id: str) -> list[Leased]:
         """Leases workers of one coordinator, in one transaction; those that are not queued any more are left."""
@@ -189,10 +205,20 @@ async def locked(work: RunWork, whose: Whose) -> tuple[Coordinator, Worker]:
     return coordinator, worker
 
 
-def _reason_of(reason: str, worker: Worker) -> Reason:
-    """The runner's word, except for what it was told: it does not know why it was to stop."""
-    why = _REASONS.get(reason, Reason.FAILED)
-    return Reason(worker.stop_reason) if worker.stop_reason and why in _OF_A_STOP else why
+async def _in_turn(do: Callable[[], Awaitable[_A]]) -> _A:
+    """A runner takes a conflict for the loss of its lease. That others hold the rows for long is none: it is tried
+    again, and refused as Unavailable at last."""
+    try:
+        return await do()
+    except Conflict as refusal:
+        if refusal.reason != _CONTENDED:
+            raise
+    try:
+        return await do()
+    except Conflict as refusal:
+        if refusal.reason != _CONTENDED:
+            raise
+        raise Unavailable(refusal.reason, refusal.message) from refusal
 
 
 def _by_coordinator(queued: Sequence[Whose]) -> list[list[Whose]]:

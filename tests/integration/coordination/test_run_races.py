@@ -94,6 +94,28 @@ async def test_an_end_against_a_lost_lease_is_taken_whole_or_refused_whole(
     assert len(await facts(database, "ended")) == rounds
 
 
+async def test_a_row_that_others_hold_for_long_costs_no_runner_its_lease(
+    coordination: Coordination, chat: str, database: Database
+) -> None:
+    await coordination.spawn(chat, spec("alpha"), spec("beta"))
+    runner = Runner(coordination.channel)
+    jobs = await runner.claim_all(2)
+    async with database.transaction() as tx:
+        await tx.raw.fetch("SELECT 1 FROM coordinators WHERE session_id = $1 FOR UPDATE", chat)
+        saying = [
+            asyncio.create_task(outcome(runner.beat(jobs["alpha"], said=True))),
+            asyncio.create_task(outcome(runner.complete(jobs["beta"], text="done"))),
+        ]
+        done, _ = await asyncio.wait(saying, timeout=2.5)  # longer than a lock is waited for
+        assert not done
+    assert [await one for one in saying] == ["OK", "OK"]
+    assert (await row_of(database, "alpha"))["said"]
+    async with database.transaction() as tx:
+        await tx.raw.fetch("SELECT 1 FROM coordinators WHERE session_id = $1 FOR UPDATE", chat)
+        async with refused(grpc.StatusCode.UNAVAILABLE, "CONTENDED"):
+            await runner.beat(jobs["alpha"])
+
+
 async def test_a9_5_a_worker_that_starts_before_the_spawn_is_answered_has_its_session(
     coordination: Coordination, chat: str, database: Database
 ) -> None:
