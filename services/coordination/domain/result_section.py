@@ -18,7 +18,7 @@ from markdown_it.token import Token
 
 LINES_MOST: Final = 300_000
 """Lines of a text that is looked at; one with more counts as one without a section. 3 MiB of prose have 40,000."""
-LOOKS_MOST: Final = 200_000
+LOOKS_MOST: Final = 300_000
 """How often a line may be looked at for what it begins (which counts four times) or ends, over all containers that it
 lies in; lines inside fences, code and HTML are not. Above it the text counts as one without a section. Bounds the work
 to about a second, whatever the text."""
