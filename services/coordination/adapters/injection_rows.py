@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Text, bindparam, func, select
+from sqlalchemy import Integer, Text, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from services.coordination.adapters.tables import COORDINATORS, INJECTIONS, NOTES, WORKERS
@@ -39,7 +39,7 @@ _MEMBERS = compiled(
         _w.kind,
         _w.status,
         _w.reason,
-        func.left(_w.brief, _BRIEF_READ).label("brief"),
+        func.left(_w.brief, bindparam("brief_read", type_=Integer)).label("brief"),
         _w.has_result,
         _w.partial,
         (_w.report_version > _w.collected_version).label("uncollected"),
@@ -73,7 +73,8 @@ class PostgresInjections:
                 return await _worker_view(tx, tenant, worker) if worker["on"] else None
             if not await tx.fetchval(_COORDINATOR, **of):
                 return None
-            members = [_member(row) for row in await tx.fetch(_MEMBERS, of_tenant=tenant, of_coordinator=session_id)]
+            rows = await tx.fetch(_MEMBERS, of_tenant=tenant, of_coordinator=session_id, brief_read=_BRIEF_READ)
+            members = [_member(row) for row in rows]
             return CoordinatorView(members, await _notes(tx, tenant, session_id, ""))
 
     async def find(self, tenant: str, session_id: str, turn_id: str) -> Injection | None:
@@ -92,7 +93,8 @@ class PostgresInjections:
 
 
 async def _worker_view(tx: Tx, tenant: str, own: Row) -> WorkerView:
-    rows = await tx.fetch(_MEMBERS, of_tenant=tenant, of_coordinator=own["coordinator_id"])
+    # Siblings' briefs are not read at all: a worker is not told of them.
+    rows = await tx.fetch(_MEMBERS, of_tenant=tenant, of_coordinator=own["coordinator_id"], brief_read=0)
     siblings = [_member(row) for row in rows if row["id"] != own["id"]]
     notes = await _notes(tx, tenant, own["coordinator_id"], own["id"])
     return WorkerView(own["name"], own["brief"], own["context"], notes, siblings)
