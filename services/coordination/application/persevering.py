@@ -45,6 +45,7 @@ class Persevering:
             except Exception:
                 telemetry.DUTY_FAILURES.labels(f"coordination.{self._duty}").inc()
                 self._log.exception("duty.failed", duty=self._duty)
+                await asyncio.sleep(_FAULTY_FIRST)
             await rest(every)
 
     async def attempt(self, key: str, item: Callable[[], Awaitable[bool]]) -> bool:
