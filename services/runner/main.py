@@ -54,7 +54,7 @@ _TOKEN_LIFETIME: Final = timedelta(minutes=5)
 
 
 async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
-    """A runner for threads and for sessions. It listens nowhere: its address is the service that it works for."""
+    """A runner for threads, sessions and workers. It listens nowhere: its address is the service that it works for."""
     runner_id = settings.runner_id or _own_name()
     channel: grpc.aio.Channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
     life.push(channel.close)

@@ -54,7 +54,9 @@ class McpToolbox:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         # The deadline of a call is ours; the connection has none of its own but to be made.
         timeout = httpx2.Timeout(None, connect=10.0)
-        async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=_certificates()) as http:
+        async with httpx2.AsyncClient(
+            headers=headers, timeout=timeout, verify=_certificates(), trust_env=False
+        ) as http:
             yield _McpTools(self._url, http, self._call_seconds)
 
 
