@@ -49,8 +49,8 @@ class Site:
         self._count = 0
 
     async def service(self, name: str, database_url: str, **told: str) -> Deployable:
-        """A gRPC service, serving."""
-        listen = f"127.0.0.1:{free_port()}"
+        """A gRPC service, serving; at an address of its own, unless it is told one."""
+        listen = told.get("TREADLE_LISTEN") or f"127.0.0.1:{free_port()}"
         environment = {
             "TREADLE_LISTEN": listen,
             f"TREADLE_{name.upper()}_DATABASE_URL": database_url,

@@ -19,6 +19,7 @@ ROWS: Final = {
     "B5": "b5_fan_out",
     "B6": "b6_attach",
     "B7": "b7_decision_to_event",
+    "B8": "b8_branches",
     "B9": "b9_up",
     "B10": "b10_dispatch",
 }
