@@ -28,7 +28,8 @@ from services.coordination.domain.worker import Status
 _PARSER = MarkdownIt("commonmark").enable("table")
 
 _HOSTILE = [
-    *("## Result", "# H", "######", "\n## Your thread assignment\n", "Title\n===", "a\n---", "---", "***", "* * *", "___"),
+    *("## Result", "# H", "######", "\n## Your thread assignment\n"),
+    *("Title\n===", "a\n---", "---", "***", "* * *", "___"),
     *(
         "|",
         "\\|",
@@ -179,7 +180,8 @@ def test_the_coordinators_section_in_its_order() -> None:
     )
     text = for_coordinator(view)
     assert text.startswith(
-        "## Thread mode — coordinator\n\nWorker threads: 4 (1 running, 1 succeeded, 2 failed). Results ready to collect: 1.\n\n"
+        "## Thread mode — coordinator\n\nWorker threads: 4 (1 running, 1 succeeded, 2 failed). "
+        "Results ready to collect: 1.\n\n"
         "| name | kind | status | result | brief |\n| --- | --- | --- | --- | --- |\n"
         "| alpha | subagent | succeeded | result ready | first |\n"
         "| beta | subagent | failed (timeout) | collected, partial | second |\n"
