@@ -23,7 +23,6 @@ from services.streaming.application.story import SYSTEM
 from services.streaming.application.work import Turn, Work, Workshop
 from services.streaming.domain.errors import planning_unavailable
 from services.streaming.domain.session import Session
-from services.streaming.domain.turns import TurnStage
 
 _SWEEP_SECONDS = 0.5
 _SWEEP_MOST = 100
@@ -156,6 +155,6 @@ class Starting:
 
 
 def _begun(session: Session, turn: Turn | None) -> Session:
-    if turn is None or not turn.begun or turn.state is TurnStage.STARTING:
+    if turn is None or not turn.begun:
         raise Unavailable("PLANNING_UNAVAILABLE", "the start of the turn took too long: try again")
     return session

@@ -12,10 +12,12 @@ from services.kernel.bus import Bus
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database
 from services.kernel.relay import EVENT_ID
+from tests.integration.streaming.agent_runner import running
 from tests.integration.streaming.client import Frame, Listener, Streaming, body
 from tests.integration.streaming.conftest import StartReplica
 from tests.integration.streaming.facts import payload, plan, tell, worker
 from tests.integration.streaming.test_external import close_turn, open_turn
+from tests.integration.streaming.test_turns import prompt
 from tests.nats_server import NatsServer
 from treadle.streaming.v1 import feed_service_pb2 as feeds
 from treadle.streaming.v1 import session_service_pb2 as pb
@@ -129,3 +131,32 @@ async def test_deleting_a_session_in_a_turn_tells_that_the_turn_was_aborted(stre
         ends = [(body(f)["kind"], body(f)["from"], body(f)["to"], body(f)["outcome"]) for f in feed.frames[-2:]]
         assert ends == [("turn", "running", "idle", "aborted"), ("deleted", "running", "running", "")]
         assert [body(f)["turn_id"] for f in feed.frames[-2:]] == [turn, turn]
+
+
+async def test_every_end_of_a_turn_is_a_fact_with_its_turn_and_outcome(start_impatient: StartReplica) -> None:
+    streaming = await start_impatient()
+    names = {end: await streaming.session() for end in ("ok", "aborted", "provider_error", "child_exit", "runner_lost")}
+    async with running(streaming) as runner, streaming.of_tenant() as feed:
+        turns, held = {}, {}
+        for end, name in names.items():
+            turns[end] = await prompt(streaming, name)
+            held[end] = await runner.take()
+            await held[end].command("prompt")
+        await held["ok"].settle(turns["ok"], final_text="x")
+        await held["aborted"].settle(turns["aborted"], "aborted")
+        await held["provider_error"].settle(turns["provider_error"], "failed", code="provider_error")
+        await held["child_exit"].exit()
+        runner.silence()
+        unclaimed = await streaming.session(adapter="nobodys")
+        turns["start_failed"] = await prompt(streaming, unclaimed)
+        await feed.until(lambda one: len(_ends(one)) == len(turns), 30)
+        assert _ends(feed) == {
+            turn: ("running", "idle" if end in ("ok", "aborted") else "failed", end) for end, turn in turns.items()
+        }
+
+
+def _ends(feed: Listener) -> dict[str, tuple[str, str, str]]:
+    facts = [body(frame) for frame in feed.frames if body(frame)["kind"] == "turn"]
+    return {
+        one["turn_id"]: (one["from"], one["to"], one["outcome"]) for one in facts if one["to"] in ("idle", "failed")
+    }
