@@ -180,7 +180,7 @@ async def test_branches_are_drawn_compared_and_picked_from(panel: Panel, plans: 
     await expect(dialog.locator("[data-node]")).to_have_count(3)
     await expect(dialog.locator("svg circle")).to_have_count(3)
     await expect(dialog).to_contain_text("this session")
-    await expect(dialog).to_contain_text("another aim · 1 of 3 done")
+    await expect(dialog).to_contain_text("1 of 3 done · another aim")
     await dialog.get_by_role("button", name="Compare with Trunk").click()
     await expect(dialog.locator("[data-change]")).to_have_count(3)
     await expect(dialog.locator('[data-change="added"]')).to_contain_text("only there")

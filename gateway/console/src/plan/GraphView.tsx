@@ -155,5 +155,5 @@ function HeadName({ head, session, nameOf, onOpened }: Props & { head: Head }) {
 function facts(at: Node | Head | undefined): string {
   if (!at) return "";
   const progress = at.leaves > 0 ? `${String(at.done_leaves)} of ${String(at.leaves)} done` : "no steps";
-  return [at.objective === "" ? "no objective" : visible(at.objective), progress].join(" · ");
+  return [progress, at.objective === "" ? "no objective" : visible(at.objective)].join(" · ");
 }

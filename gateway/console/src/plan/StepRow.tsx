@@ -67,7 +67,7 @@ export function StepRow(props: Props) {
           aria-hidden
           title="Drag to move it with all under it"
           onPointerDown={props.onGrab}
-          className="mt-0.5 w-3 shrink-0 cursor-grab touch-none select-none text-center text-faint opacity-40 group-hover:opacity-100 [@media(hover:none)]:hidden"
+          className="w-3 shrink-0 cursor-grab leading-5 touch-none select-none text-center text-faint opacity-40 group-hover:opacity-100 [@media(hover:none)]:hidden"
         >
           ⠿
         </span>

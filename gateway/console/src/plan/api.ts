@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { newKey, request } from "../api/http";
 import { sessionPath } from "../session/api";
 import { planKeys } from "./keys";
-import type { Branch, Diff, Doc, Graph, Objective, Plan, Workspace } from "./types";
+import type { Branch, Diff, Doc, Graph, Objective, Plan } from "./types";
 
 export function useObjective(session: string) {
   return useQuery({
@@ -65,14 +65,6 @@ export function useDiff(session: string, other: string) {
     queryFn: ({ signal }) =>
       request<Diff>(`${sessionPath(session)}/diff/${encodeURIComponent(other)}`, { signal }),
     enabled: other !== "",
-  });
-}
-
-export function useWorkspace(session: string, turn: number) {
-  return useQuery({
-    queryKey: planKeys.workspace(session, turn),
-    queryFn: ({ signal }) =>
-      request<Workspace>(`${sessionPath(session)}/turns/${String(turn)}/workspace`, { signal }),
   });
 }
 

@@ -11,5 +11,4 @@ export const planKeys = {
   /** A graph spans sessions: each change of any of them makes all graphs stale. */
   graphs: ["plan-graph"] as const,
   graph: (session: string) => ["plan-graph", session] as const,
-  workspace: (session: string, turn: number) => ["plan-workspace", session, String(turn)] as const,
 };

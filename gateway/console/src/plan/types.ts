@@ -90,11 +90,3 @@ export interface Diff {
   version: number;
   other_version: number;
 }
-
-export interface Workspace {
-  turn: number;
-  live: boolean;
-  objective: string;
-  plan?: Plan;
-  documents: Doc[];
-}

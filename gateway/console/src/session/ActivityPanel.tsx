@@ -82,7 +82,7 @@ function Words({ entry: { kind, text, status = "", steer, told } }: { entry: Ent
       return (
         <>
           <Short label="Worker" text={<code className="font-mono">{visible(text)}</code>} status={status} />
-          {told ? <p className="pl-12 text-xs text-muted">{told}</p> : null}
+          {told ? <p className="pl-14 text-xs text-muted">{told}</p> : null}
         </>
       );
     case "status":
@@ -105,7 +105,7 @@ function Short({ label, text, status }: { label: string; text: React.ReactNode; 
   const word = WORD[status];
   return (
     <p className="flex items-baseline gap-2">
-      <span className="w-10 shrink-0 text-xs text-faint">{label}</span>
+      <span className="w-12 shrink-0 text-xs text-faint">{label}</span>
       <span className="min-w-0 flex-1">{text}</span>
       {status === "" ? null : (
         <span className={`text-xs ${word?.colour ?? "text-muted"}`}>{word?.label ?? status}</span>

@@ -129,7 +129,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
         onResume={resume}
       />
       <BranchOf session={session} />
-      {assignment.data ? <WorkerOf session={id} worker={assignment.data} /> : null}
+      {assignment.data ? <WorkerOf worker={assignment.data} /> : null}
       <div
         className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
       >

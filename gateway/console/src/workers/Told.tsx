@@ -9,7 +9,6 @@ import { useInjection } from "./api";
 
 interface Props {
   session: string;
-  /** Empty: the newest turn that was told anything. */
   turn: string;
   onClose: () => void;
 }

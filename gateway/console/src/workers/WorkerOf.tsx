@@ -3,16 +3,12 @@ import { useSession } from "../session/api";
 import { titleOf } from "../session/title";
 import { SessionLink } from "../sessions/SessionLink";
 import { visible } from "../text/visible";
-import { Button } from "../ui/Button";
 import { Chip } from "./Chip";
 import type { Worker } from "./types";
 import { marksOf, reasonOf, statusOf } from "./words";
-import { useState } from "react";
-import { Told } from "./Told";
 
-export function WorkerOf({ session, worker }: { session: string; worker: Worker }) {
+export function WorkerOf({ worker }: { worker: Worker }) {
   const coordinator = useSession(worker.coordinator_session_id);
-  const [told, setTold] = useState(false);
   const { label, tone } = statusOf(worker.status);
   const why = worker.reason === "completed" ? "" : reasonOf(worker.reason);
   return (
@@ -38,24 +34,6 @@ export function WorkerOf({ session, worker }: { session: string; worker: Worker 
           </Chip>
         ))}
       {why === "" ? null : <span className="text-xs text-madder">{why}</span>}
-      <Button
-        look="bare"
-        className="ml-auto !px-2"
-        onClick={() => {
-          setTold(true);
-        }}
-      >
-        What it was told
-      </Button>
-      {told ? (
-        <Told
-          session={session}
-          turn=""
-          onClose={() => {
-            setTold(false);
-          }}
-        />
-      ) : null}
     </aside>
   );
 }

@@ -9,7 +9,6 @@ import { Costs } from "./Costs";
 import { ModeSwitch } from "./ModeSwitch";
 import { NewWorker } from "./NewWorker";
 import { Notes } from "./Notes";
-import { Told } from "./Told";
 import type { ThreadMode } from "./useThreadMode";
 import { summary } from "./words";
 import { WorkerCard } from "./WorkerCard";
@@ -23,11 +22,11 @@ interface Props {
 }
 
 export function WorkersPanel({ session, query, mode, isWorker }: Props) {
-  const [dialog, setDialog] = useState<"new" | "told">();
+  const [making, setMaking] = useState(false);
   const roster = query.data;
   const workers = roster?.threads ?? [];
   const close = (): void => {
-    setDialog(undefined);
+    setMaking(false);
   };
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" aria-busy={query.isPending}>
@@ -59,27 +58,17 @@ export function WorkersPanel({ session, query, mode, isWorker }: Props) {
           </ul>
         </section>
       ) : null}
-      <div className="flex flex-wrap gap-2 px-4 py-3">
-        {isWorker ? null : (
+      {isWorker ? null : (
+        <div className="px-4 py-3">
           <Button
             onClick={() => {
-              setDialog("new");
+              setMaking(true);
             }}
           >
             New worker…
           </Button>
-        )}
-        {roster ? (
-          <Button
-            look="bare"
-            onClick={() => {
-              setDialog("told");
-            }}
-          >
-            What it was told
-          </Button>
-        ) : null}
-      </div>
+        </div>
+      )}
       {roster ? (
         <>
           <section aria-label="The coordinator's notes" className="border-t border-line px-4 py-3">
@@ -88,10 +77,9 @@ export function WorkersPanel({ session, query, mode, isWorker }: Props) {
           <Costs roster={roster} mode={mode} />
         </>
       ) : null}
-      {dialog === "new" ? (
+      {making ? (
         <NewWorker session={session} taken={workers.map(({ name }) => name)} onClose={close} />
       ) : null}
-      {dialog === "told" ? <Told session={session.id} turn="" onClose={close} /> : null}
     </div>
   );
 }

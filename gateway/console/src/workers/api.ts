@@ -80,14 +80,14 @@ export function useResult(session: string, { name, result_version }: Worker, ful
   });
 }
 
-/** What was injected at that turn (empty: the newest that has anything); null: nothing was. */
+/** What was injected at that turn; null: nothing was. */
 export function useInjection(session: string, turn: string) {
   return useQuery({
     queryKey: workerKeys.injection(session, turn),
     queryFn: async ({ signal }) => {
-      const of = turn === "" ? "" : `?turn_id=${encodeURIComponent(turn)}`;
+      const path = `${sessionPath(session)}/context?turn_id=${encodeURIComponent(turn)}`;
       try {
-        return await request<Injection>(`${sessionPath(session)}/context${of}`, { signal });
+        return await request<Injection>(path, { signal });
       } catch (error) {
         if (error instanceof Problem && error.reason.endsWith("INJECTION_NOT_FOUND")) return null;
         throw error;

@@ -1,0 +1,71 @@
+"""Plans and branches of a gateway in memory for the CLI's tests; a branch takes its time to be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+Json = dict[str, Any]
+
+
+@dataclass
+class PlanGateway:
+    """`forking`: how often a branch is looked at before it is what `ends` says."""
+
+    objective: str = ""
+    steps: list[Json] = field(default_factory=list)
+    difference: Json = field(default_factory=dict)
+    forking: int = 2
+    ends: Json = field(default_factory=lambda: {"state": "ready"})
+    asked: list[Json] = field(default_factory=list)
+    url: str = ""
+
+    def app(self) -> Starlette:
+        at = "/api/sessions/{id}"
+        return Starlette(
+            routes=[
+                Route(at + "/objective", self._objective),
+                Route(at + "/plan", self._plan),
+                Route(at + "/turns/{turn}/workspace", self._workspace),
+                Route(at + "/branches", self._branches, methods=["POST"]),
+                Route(at + "/branch", self._branch),
+                Route(at + "/diff/{other}", self._diff),
+            ]
+        )
+
+    def add(self, number: str, text: str, *, done: bool = False, leaf: bool = True) -> None:
+        self.steps.append({"number": number, "text": text, "done": done, "leaf": leaf})
+
+    def _told(self) -> Json:
+        leaves = [step for step in self.steps if step["leaf"]]
+        return {"steps": self.steps, "leaves": len(leaves), "done_leaves": sum(step["done"] for step in leaves)}
+
+    async def _objective(self, request: Request) -> Response:
+        return JSONResponse({"text": self.objective})
+
+    async def _plan(self, request: Request) -> Response:
+        return JSONResponse(self._told())
+
+    async def _workspace(self, request: Request) -> Response:
+        turn = int(request.path_params["turn"])
+        if turn > 1:
+            problem = {"status": 404, "detail": "no such turn", "reason": "TURN_NOT_FOUND", "metadata": {}}
+            return JSONResponse(problem, 404)
+        return JSONResponse({"objective": f"as of turn {turn}", "turn": turn, "live": False})
+
+    async def _branches(self, request: Request) -> Response:
+        self.asked.append(await request.json())
+        return JSONResponse({"session_id": f"ses_{2:032x}", "state": "forking", "forked": True})
+
+    async def _branch(self, request: Request) -> Response:
+        self.forking -= 1
+        now = self.ends if self.forking <= 0 else {"state": "forking"}
+        return JSONResponse({"session_id": request.path_params["id"], "forked": True, **now})
+
+    async def _diff(self, request: Request) -> Response:
+        return JSONResponse(self.difference)
