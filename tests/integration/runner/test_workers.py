@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.kernel.clock import SystemClock
-from services.kernel.errors import Invalid, Unavailable
+from services.kernel.errors import Invalid, Unauthenticated, Unavailable
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.principal import Authenticator, Principal
 from services.kernel.settings import load
@@ -345,3 +345,21 @@ async def test_thirty_two_workers_are_at_work_at_once(
     for worker, session in zip(workers, all_of_them, strict=False):
         assert (await coordination.ended(worker)).text == session.id
     await sessions.until(lambda: sessions.of(32).turns)
+
+
+async def test_a_worker_whose_token_is_good_no_more_is_taken_again_with_a_new_one(
+    coordination: FakeCoordination, sessions: FakeSessions, runner: Lifecycle
+) -> None:
+    worker, session = coordination.spawn("x"), sessions.of()
+    await sessions.until(lambda: session.cursors)
+    session.say("before")
+    await coordination.until(lambda: worker.said)
+    sessions.refuse["turn"] = Unauthenticated("TOKEN_EXPIRED", "the token has expired")
+    sessions.cut()
+    await coordination.until(lambda: any(beat.give_back for beat in worker.beats))
+    sessions.refuse.clear()
+    await coordination.until(lambda: worker.attempt > 1)
+    session.say(" and after")
+    session.settle()
+    end = await coordination.ended(worker)
+    assert (end.reason, end.text, len(session.prompts)) == ("completed", "before and after", 1)

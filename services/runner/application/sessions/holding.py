@@ -19,7 +19,7 @@ from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.answering import told
 from services.runner.application.sessions.attached import Attached
 from services.runner.application.sessions.context import Contexts
-from services.runner.application.sessions.leaving import Leaving
+from services.runner.application.sessions.leaving import OLD_SECONDS, Leaving
 from services.runner.application.sessions.outbox import Outbox
 from services.runner.application.sessions.ports import GateRefused, SessionOwner
 from services.runner.application.work import Begin
@@ -65,12 +65,14 @@ class Holding:
         adapters: Iterable[Agents],
         contexts: Contexts | None = None,
         alive_every: float = 5.0,
+        old_after: float = OLD_SECONDS,
     ) -> None:
+        """Seconds: between words that the agent is there, and after which it is replaced at the next pause."""
         self._owner = owner
         self._contexts = contexts or Contexts()
         self._adapters = {adapter.name: adapter for adapter in adapters}
         self._alive_every = alive_every
-        self._leaving = Leaving()
+        self._leaving = Leaving(old_after)
 
     def wind_down(self) -> None:
         """Ends as soon as no turn is under way."""
@@ -157,6 +159,7 @@ class _Hold:
                 asyncio.create_task(self._obey(agent), name="session.commands"),
                 asyncio.create_task(self._over.wait(), name="session.over"),
                 asyncio.create_task(self._leaving.when_idle(self._leave), name="session.leave"),
+                asyncio.create_task(self._leaving.grow_old(), name="session.age"),
             ]
             try:
                 done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)

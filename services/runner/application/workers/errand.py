@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from services.kernel import telemetry
-from services.kernel.errors import DeadlineExceeded, NotAllowed, NotFound, Refusal, Unavailable
+from services.kernel.errors import DeadlineExceeded, NotAllowed, NotFound, Refusal, Unauthenticated, Unavailable
 from services.runner.application.backoff import delays
 from services.runner.application.workers.ports import News, Progress, WorkerSessions
 from services.runner.domain.worker import Reason, SessionTurn, TurnState, WorkerEnd, WorkerOrder, reason_of
@@ -38,9 +38,12 @@ class Errand:
         self.progress = Progress()
 
     async def run(self) -> WorkerEnd:
-        """To the end of the worker's turn, or to what keeps it from having one."""
+        """To the end of the worker's turn, or to what keeps it from having one. Raises Unauthenticated when the
+        worker's token is good no more: who takes the worker next has a new one."""
         try:
             return await self._run()
+        except Unauthenticated:
+            raise
         except NotFound as refusal:
             return self._end(Reason.INTERRUPTED, refusal)
         except Refusal as refusal:

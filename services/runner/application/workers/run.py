@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from services.kernel import telemetry
+from services.kernel.errors import Unauthenticated
 from services.runner.application.job_run import Timing
 from services.runner.application.lease import Lease
 from services.runner.application.outcome import Stop
@@ -77,9 +78,12 @@ class WorkerRun:
         try:
             waits: set[asyncio.Future[Any]] = {working, self._lease.stop}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                return _judged(self._job, working)
-            return await self._stopped(errand, working)
+            if not working.done():
+                return await self._stopped(errand, working)
+            if isinstance(working.exception(), Unauthenticated):
+                await self._give_back(errand)
+                return None
+            return _judged(self._job, working)
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
@@ -90,10 +94,13 @@ class WorkerRun:
                 _log.warning("worker.dropped", job=self._job.id, fence=self._job.fence)
                 return None
             case Stop.DRAINED:
-                await offer(lambda: self._jobs.give_back(self._job, errand.progress), self._job, self._timing.heartbeat)
+                await self._give_back(errand)
                 return None
             case Stop.CANCELLED:
                 return await self._cancelled(errand, working)
+
+    async def _give_back(self, errand: Errand) -> None:
+        await offer(lambda: self._jobs.give_back(self._job, errand.progress), self._job, self._timing.heartbeat)
 
     async def _cancelled(self, errand: Errand, working: asyncio.Task[WorkerEnd]) -> WorkerEnd:
         """What was said by then is kept; a result that was faster counts. An agent that does not stop in time is the
