@@ -63,6 +63,50 @@ async def test_a_late_result_wakes_its_coordinator(tmp_path: Path) -> None:
         assert (await team.roster())["late"]["late"] is True
 
 
+async def test_every_end_has_its_reason(tmp_path: Path) -> None:
+    environment = {**QUICK, "TREADLE_UNCLAIMED_SECONDS": "2"}
+    async with running_stack(tmp_path, environment=environment) as stack, stack.client(60) as client:
+        team = await coordinating(client, "external")
+        talks = "[[pace 50ms]] [[words 2000]]"
+        briefs = {
+            "done": "Read",
+            "empty": "[[slow 10ms]]",
+            "fails": "so far [[fail]]",
+            "exits": "so far [[exit]]",
+            "cut": "so far [[cut]]",
+            **dict.fromkeys(("cancelled", "aborted", "deleted", "timeout"), talks),
+        }
+        threads = [{"name": name, "brief": brief} for name, brief in briefs.items()]
+        threads[-1]["timeout_seconds"] = 2
+        threads.append({"name": "nowhere", "brief": "x", "adapter": "nothing-of-the-kind"})
+        await team.ask("POST", "/workers", threads=threads)
+        sessions = {}
+        for name in ("cancelled", "aborted", "deleted"):
+            roster = await team.until(lambda roster, name=name: roster[name]["ids"].get("subagent_session_id"))
+            sessions[name] = Team(client, roster[name]["ids"]["subagent_session_id"])
+            await _until_async(lambda name=name: _talks(sessions[name]))
+        await team.ask("POST", "/workers/cancelled/cancel")
+        await sessions["aborted"].ask("POST", "/abort")
+        deletion = await client.post("/api/sessions/batch_delete", json={"ids": [sessions["deleted"].session]})
+        assert deletion.json()["results"][0]["ok"]
+        roster = await team.ended()
+        assert {name: (one["status"], one["reason"], one["has_result"]) for name, one in roster.items()} == {
+            "done": ("succeeded", "completed", True),
+            "empty": ("succeeded", "completed", False),
+            "fails": ("failed", "failed", True),
+            "exits": ("failed", "failed", True),
+            "cut": ("failed", "budget_exhausted", True),
+            "cancelled": ("cancelled", "cancelled", True),
+            "aborted": ("interrupted", "interrupted", True),
+            "deleted": ("interrupted", "interrupted", False),
+            "timeout": ("failed", "timeout", True),
+            "nowhere": ("failed", "launch_failed", False),
+        }
+        assert {name for name, one in roster.items() if one["partial"]} == {
+            *("fails", "exits", "cut", "cancelled", "aborted", "timeout")
+        }
+
+
 async def test_thirty_two_workers_over_a_killed_runner_end_with_the_right_reasons(
     tmp_path: Path, servers: Engines, make_database: MakeDatabase, nats_server: NatsServer
 ) -> None:
@@ -96,6 +140,8 @@ async def test_thirty_two_workers_over_a_killed_runner_end_with_the_right_reason
                 assert "word120" in (text := (await team.collect(name))["result"]) or "Done: quiet" in text
             else:
                 assert (one["status"], one["partial"]) == ("interrupted", one["has_result"])
+            turn = (await first.get(f"/api/sessions/{one['ids']['subagent_session_id']}/turn")).json()
+            assert turn["code"] == ("" if one["reason"] == "completed" else "runner_lost"), (name, turn)
         quiet = [one for name, one in roster.items() if int(name[1:]) % 2 == 0]
         assert all(one["reason"] == "completed" for one in quiet), quiet
         sessions = (await first.get("/api/sessions", params={"page_size": 200})).json()["sessions"]
@@ -174,16 +220,17 @@ async def test_pub07_a_restart_leaves_nothing_running_for_ever(tmp_path: Path) -
 
 
 async def _talks(team: Team) -> bool:
-    return bool((await team.ask("GET", "/turn"))["said"])
+    answer = await team.client.get(f"/api/sessions/{team.session}/turn")
+    return answer.status_code == 200 and bool(answer.json()["said"])
 
 
-async def _until_async(condition: Callable[[], Awaitable[object]], seconds: float = 30.0) -> None:
+async def _until_async(condition: Callable[[], Awaitable[object]], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():
             await asyncio.sleep(0.05)
 
 
-async def _until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def _until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.05)

@@ -39,7 +39,7 @@ class Team:
         """By name."""
         return {one["name"]: one for one in (await self.ask("GET", "/workers"))["threads"]}
 
-    async def until(self, condition: Any, seconds: float = 60.0) -> dict[str, Card]:
+    async def until(self, condition: Any, seconds: float = 90.0) -> dict[str, Card]:
         """Waits until the roster is so; a gateway or service that is away is waited for."""
         roster: dict[str, Card] = {}
         try:
@@ -54,7 +54,7 @@ class Team:
             brief = {name: (one["status"], one["reason"], one["waiting"]) for name, one in roster.items()}
             raise AssertionError(f"the roster stays {brief}") from None
 
-    async def ended(self, seconds: float = 60.0) -> dict[str, Card]:
+    async def ended(self, seconds: float = 90.0) -> dict[str, Card]:
         """When all have ended."""
         return await self.until(
             lambda roster: roster and all(one["status"] in ENDS for one in roster.values()), seconds
@@ -64,7 +64,7 @@ class Team:
         """What it delivered."""
         return await self.ask("POST", f"/workers/{name}/collect", full_text=False)
 
-    async def settled(self, seconds: float = 60.0) -> Card:
+    async def settled(self, seconds: float = 90.0) -> Card:
         """The session, when its turn is over."""
         async with asyncio.timeout(seconds):
             while (card := await self.ask("GET", ""))["state"] not in ("idle", "failed"):
