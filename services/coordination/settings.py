@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from services.coordination.domain.running_on import EXTERNAL
 from services.kernel.settings import ServiceSettings
 
 
@@ -18,3 +19,11 @@ class CoordinationSettings(ServiceSettings):
     """How long a runner keeps a worker without a heartbeat."""
     worker_adapter: str = Field(default="scripted", pattern=r"^[a-z0-9_-]{1,63}$")
     """What workers of an outside coordinator run on, where neither they nor its policy say."""
+
+    @field_validator("worker_adapter")
+    @classmethod
+    def _runs(cls, adapter: str) -> str:
+        """It stands in for sessions that are driven from outside, so it is not such a one itself."""
+        if adapter == EXTERNAL:
+            raise ValueError("external is driven from outside: name an adapter that runners have")
+        return adapter

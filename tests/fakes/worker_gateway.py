@@ -53,7 +53,8 @@ class WorkerGateway:
             "reason": "",
         }
         worker |= {"brief": f"do {name}", "has_result": False, "partial": False, "result_length": 0, "waiting": False}
-        worker |= {"cancel_requested": False, "late": False, "create_time": "2026-01-01T00:00:00Z", **more}
+        worker |= {"cancel_requested": False, "cancel_reason": "", "late": False}
+        worker |= {"create_time": "2026-01-01T00:00:00Z", **more}
         self.workers.append(worker)
         return worker
 

@@ -43,7 +43,7 @@ WORKERS: Final = Table(
     *_texts("spawned_by_turn", "spawned_by", "job_id"),
     Column("launches", Integer),
     *_flags("said", "waiting"),
-    *_texts("stop_reason"),
+    *_texts("stop_reason", "cancel_reason"),
     *_numbers("spent_ms", "tokens", "note_seq"),
     Column("report_version", Integer),
     Column("collected_version", Integer),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from services.coordination.application.acting import Command
 from services.coordination.application.stopping import ask_stop
 from services.coordination.application.work import Workshop
-from services.coordination.domain import errors
+from services.coordination.domain import errors, limits
 from services.coordination.domain.worker import Reason
 from services.kernel.clock import Clock
-from services.kernel.errors import Invalid
 from services.kernel.telemetry import get_logger
 
-_REASON_MOST = 500
 _log = get_logger("coordination.cancelling")
 
 
@@ -23,10 +23,8 @@ class Cancelling:
         self._clock = clock
 
     async def cancel(self, command: Command, thread_name: str, why: str) -> None:
-        """WORKER_ENDED for one that has ended; asking twice is asking once. `why` is for the log."""
-        if len(why) > _REASON_MOST:
-            message = f"reason must be at most {_REASON_MOST} characters"
-            raise Invalid("INVALID_ARGUMENT", message, field="reason", limit=_REASON_MOST)
+        """WORKER_ENDED for one that has ended; asking twice is asking once, and the first one's `why` is kept."""
+        why = limits.cancel_reason(why)
         async with self._workshop.work() as work:
             if await command.remembered(work, "CancelWorker") is not None:
                 return
@@ -38,6 +36,7 @@ class Cancelling:
                 raise errors.worker_not_found(thread_name)
             if worker.ended:
                 raise errors.worker_ended(worker)
-            await ask_stop(work, coordinator, worker, Reason.CANCELLED, command.by, self._clock.now())
+            told = replace(worker, cancel_reason=why)
+            await ask_stop(work, coordinator, told, Reason.CANCELLED, command.by, self._clock.now())
             await work.store(b"")
-        _log.info("worker.cancelled", worker=worker.id, by=command.by, why=why)
+        _log.info("worker.cancelled", worker=worker.id, by=command.by)

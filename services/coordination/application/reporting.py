@@ -13,7 +13,7 @@ from services.coordination.application.ending import End, end_worker
 from services.coordination.application.sectioning import read
 from services.coordination.application.work import Report, Workshop
 from services.coordination.domain import errors
-from services.coordination.domain.limits import REPORT_BYTES
+from services.coordination.domain.limits import INTERIM_REPORTS_MOST, REPORT_BYTES
 from services.coordination.domain.worker import Kind, Reason, Worker
 from services.kernel.clock import Clock
 from services.kernel.errors import Invalid, TooLarge
@@ -38,7 +38,7 @@ class Reporting:
 
     async def report(self, command: Command, thread_name: str, text: str, final: bool) -> Reported:
         """Stores a report; a final one ends a registered worker as `succeeded`. WORKER_ENDED after the end (it stays),
-        WORKER_MANAGED for what only a managed worker itself can say, VALUE_TOO_LARGE over 3 MiB."""
+        WORKER_MANAGED for what only a managed worker itself can say, VALUE_TOO_LARGE over 3 MiB, TOO_MANY_REPORTS."""
         text = reportable(text)
         reading = await read(text)
         async with self._workshop.work() as work:
@@ -55,7 +55,7 @@ class Reporting:
                 end = End(Reason.COMPLETED, text, reading=reading)
                 told = await end_worker(work, coordinator, worker, end, command.by, now)
             else:
-                version = worker.report_version + 1
+                version = interim_version(worker)
                 told = replace(worker, report_version=version, has_result=True, partial=True, updated_at=now)
                 await work.save_worker(told)
                 await work.add_report(told, Report(version, False, True, text, reading.section, now))
@@ -75,6 +75,13 @@ def reportable(text: str) -> str:
         message = f"text must be at most {REPORT_BYTES} bytes"
         raise TooLarge("VALUE_TOO_LARGE", message, field="text", limit=REPORT_BYTES)
     return text
+
+
+def interim_version(worker: Worker) -> int:
+    """Of the worker's next interim report. TOO_MANY_REPORTS above the limit."""
+    if worker.report_version >= INTERIM_REPORTS_MOST:
+        raise errors.too_many_reports(INTERIM_REPORTS_MOST)
+    return worker.report_version + 1
 
 
 def _may_speak_for(command: Command, worker: Worker) -> bool:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
-from services.coordination.application.reporting import reportable
+from services.coordination.application.reporting import interim_version, reportable
 from services.coordination.application.run_ports import Bells, Leased, Runs, RunWork, RunWorkshop, Whose
 from services.coordination.application.sectioning import Reading, read
 from services.coordination.application.stopping import stop_all
@@ -113,7 +113,7 @@ class Running:
             if await work.newest_report(worker) == text:
                 return worker.report_version
             now = self._clock.now()
-            version = worker.report_version + 1
+            version = interim_version(worker)
             told = replace(worker, report_version=version, has_result=True, partial=True, updated_at=now)
             await work.save_worker(told)
             await work.add_report(told, Report(version, False, True, text, reading.section, now))

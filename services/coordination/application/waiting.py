@@ -69,7 +69,7 @@ class Waiting:
         for seen in await self._roll.those(*key, [one.id for one in workers if one.ended and one.id in left]):
             yield seen
         ended = sum(one.ended for one in workers)
-        yield Done(ended >= needed, ended, [Seen(replace(one, brief="")) for one in workers])
+        yield Done(ended >= needed, ended, [Seen(replace(one, brief="", cancel_reason="")) for one in workers])
 
 
 async def _ends(watch: Watch, left: dict[str, str], enough: int, until: float) -> AsyncGenerator[Seen, None]:

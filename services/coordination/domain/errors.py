@@ -81,6 +81,12 @@ def too_many_threads(limit: int, what: str) -> Exhausted:
     return Exhausted("TOO_MANY_THREADS", f"a coordinator may have at most {limit} {what}", limit=limit)
 
 
+def too_many_reports(limit: int) -> Exhausted:
+    """Reports are kept for good, so there is an end to them; the final one is never refused for it."""
+    message = f"a worker may hand in at most {limit} reports before its final one"
+    return Exhausted("TOO_MANY_REPORTS", message, limit=limit)
+
+
 def budget_exhausted() -> Exhausted:
     """The coordinator's budget is spent."""
     return Exhausted("BUDGET_EXHAUSTED", "the budget of this conversation's workers is spent")

@@ -23,6 +23,9 @@ REPORT_BYTES: Final = 3 * 1024 * 1024
 PAGE_BYTES: Final = 256 * 1024
 SPAWN_ITEMS: Final = 64
 TIMEOUT_MOST: Final = 86_400
+CANCEL_REASON_MOST: Final = 500
+INTERIM_REPORTS_MOST: Final = 100
+"""Reports of one worker before its final one."""
 
 
 def worker_name(text: str, field: str = "name") -> str:
@@ -51,6 +54,11 @@ def note(text: str, field: str = "note") -> str:
     if not trimmed:
         raise Invalid("INVALID_ARGUMENT", f"{field} must not be empty", field=field)
     return _at_most(trimmed, NOTE_MOST, field)
+
+
+def cancel_reason(text: str, field: str = "reason") -> str:
+    """Why a worker is cancelled, trimmed: at most 500 code points; may be empty."""
+    return _at_most(_words(text, field).strip(), CANCEL_REASON_MOST, field)
 
 
 def session_id(text: str, field: str) -> str:

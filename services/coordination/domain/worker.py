@@ -100,7 +100,7 @@ class Coordinator:
 class Worker:
     """A worker's row. `said`: its agent has said something, so it is not started again by itself. `launches`: how
     often a runner took it. `stop_reason`: a stop was asked for, and why (a Reason); `stop_by`: when the service ends it
-    itself. `late`: it ended after the turn that spawned it."""
+    itself; `cancel_reason`: the words of whoever cancelled it. `late`: it ended after the turn that spawned it."""
 
     tenant: str
     id: str
@@ -129,6 +129,7 @@ class Worker:
     said: bool = False
     waiting: bool = False
     stop_reason: str = ""
+    cancel_reason: str = ""
     spent_ms: int = 0
     tokens: int = 0
     billed_at: datetime | None = None

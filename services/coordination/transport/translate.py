@@ -52,6 +52,7 @@ def worker(seen: Seen) -> pb.Worker:
         spawned_by_turn=one.spawned_by_turn,
         waiting=one.waiting,
         cancel_requested=bool(one.stop_reason),
+        cancel_reason=one.cancel_reason,
         late=one.late,
         updated_at=int(one.updated_at.timestamp()),
     )

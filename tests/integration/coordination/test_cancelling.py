@@ -29,6 +29,7 @@ async def test_one_that_nobody_has_taken_is_cancelled_at_once(
     await coordination.spawn(chat, spec("alpha"))
     worker = await coordination.cancel(chat, "alpha", by=agent(chat), reason="not needed")
     assert (worker.status, worker.reason) == (pb.Worker.STATUS_CANCELLED, "cancelled")
+    assert worker.cancel_reason == "not needed"
     assert worker.HasField("end_time")
     assert await state_of_job(database) == ("cancelled", True)
     async with refused(StatusCode.ABORTED, "WORKER_ENDED", status="cancelled", reason="cancelled"):
@@ -50,6 +51,23 @@ async def test_one_that_a_runner_has_is_asked_once(
     await ended(workshop, chat, "alpha", Reason.COMPLETED, "faster")
     worker = await coordination.worker(chat, "alpha")
     assert (worker.status, worker.result) == (pb.Worker.STATUS_SUCCEEDED, "faster")
+
+
+async def test_the_words_of_whoever_cancelled_first_are_kept_and_shown(
+    coordination: Coordination, chat: str, workshop: PostgresWorkshop, database: Database
+) -> None:
+    await coordination.spawn(chat, spec("alpha"))
+    await taken(workshop, database, chat, "alpha")
+    worst = "\U0001f468" * 500
+    for reason in ("x" * 501, "a\0b"):
+        async with refused(StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT", field="reason"):
+            await coordination.cancel(chat, "alpha", reason=reason)
+    assert not (await coordination.worker(chat, "alpha")).cancel_requested
+    assert (await coordination.cancel(chat, "alpha", reason=f" {worst}\n")).cancel_reason == worst
+    assert (await coordination.cancel(chat, "alpha", reason="later words")).cancel_reason == worst
+    await ended(workshop, chat, "alpha", Reason.CANCELLED)
+    (listed,) = (await coordination.roster(chat)).threads
+    assert (listed.status, listed.cancel_reason) == (pb.Worker.STATUS_CANCELLED, worst)
 
 
 async def test_a_registered_one_is_cancelled_at_once(coordination: Coordination, chat: str) -> None:

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from services.coordination.adapters.work import PostgresWorkshop
-from services.coordination.domain.limits import REPORT_BYTES
+from services.coordination.domain.limits import INTERIM_REPORTS_MOST, REPORT_BYTES
 from services.coordination.domain.worker import Reason
 from services.kernel.postgres import Database
 from tests.integration.coordination.client import PERSON, STRANGER, VIEWER, Coordination, agent, refused, spec
@@ -176,3 +176,28 @@ async def test_a_stop_that_was_asked_for_keeps_the_text(
         True,
         "before the stop",
     )
+
+
+async def test_there_is_an_end_to_reports_in_between_and_the_last_one_is_still_taken(
+    coordination: Coordination, chat: str, sessions: Served, database: Database, results: Results, runner: Runner
+) -> None:
+    its = sessions.fake.open().id
+    await coordination.register(chat, "alpha", its)
+    await coordination.spawn(chat, spec("beta"))
+    (job,) = await runner.claim()
+    for number in range(INTERIM_REPORTS_MOST):
+        told = await results.report(its, "", f"{number}", request_id=f"r-{number}")
+        assert told.version == await runner.report(job, f"{number}") == number + 1
+    exhausted = grpc.StatusCode.RESOURCE_EXHAUSTED
+    async with refused(exhausted, "TOO_MANY_REPORTS", limit=str(INTERIM_REPORTS_MOST)):
+        await results.report(its, "", "one more")
+    async with refused(exhausted, "TOO_MANY_REPORTS", limit=str(INTERIM_REPORTS_MOST)):
+        await runner.report(job, "one more")
+    repeated = f"{INTERIM_REPORTS_MOST - 1}"
+    assert (await results.report(its, "", repeated, request_id=f"r-{repeated}")).version == INTERIM_REPORTS_MOST
+    assert await runner.report(job, repeated) == INTERIM_REPORTS_MOST
+    assert (await results.report(its, "", "the last", final=True)).version == INTERIM_REPORTS_MOST + 1
+    await runner.complete(job, text="the last")
+    for name in ("alpha", "beta"):
+        assert len(await reports_of(database, name)) == INTERIM_REPORTS_MOST + 1
+        assert (await results.collect(chat, name)).result == "the last"

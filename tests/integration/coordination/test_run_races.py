@@ -194,13 +194,20 @@ async def test_what_is_long_over_is_forgotten_and_what_is_asked_for_is_not(
             )
         await tx.raw.execute("INSERT INTO deleted_sessions VALUES ('default', 'ses_old', now() - interval '31 days')")
         await tx.raw.execute("INSERT INTO deleted_sessions VALUES ('default', 'ses_new', now())")
+        for session_id in ("ses_old", "ses_new", chat):
+            await tx.raw.execute(
+                "INSERT INTO injections VALUES ('default', $1, 'trn_1', 'coordinator', 'told', 'digest', now())",
+                session_id,
+            )
     await purge(database)
     async with database.connection() as tx:
         left = await tx.raw.fetch("SELECT id FROM jobs")
         turns = await tx.raw.fetch("SELECT turn_id FROM ended_turns")
         gone = await tx.raw.fetch("SELECT session_id FROM deleted_sessions")
+        told = await tx.raw.fetch("SELECT session_id FROM injections")
     assert [row["id"] for row in left] == [jobs["live"].id]
     assert [row["turn_id"] for row in turns] == [turn]
     assert [row["session_id"] for row in gone] == ["ses_new"]
+    assert [row["session_id"] for row in told] == [chat]
     async with refused(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND"):
         await runner.complete(jobs["over"], text="x")

@@ -116,6 +116,7 @@ function Facts({ worker }: { worker: Worker }) {
   const facts: [string, React.ReactNode][] = [];
   const marks = marksOf(worker);
   if (worker.reason !== "") facts.push(["Why", reasonOf(worker.reason)]);
+  if (worker.cancel_reason !== "") facts.push(["Said of it", worker.cancel_reason]);
   for (const { text, why } of marks) facts.push([text, why]);
   if (worker.start_time) facts.push(["Taken", <Ago key="s" time={worker.start_time} long />]);
   if (worker.end_time) facts.push(["Ended", <Ago key="e" time={worker.end_time} long />]);

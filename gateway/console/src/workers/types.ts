@@ -21,6 +21,7 @@ export interface Worker {
   result_version: number;
   waiting: boolean;
   cancel_requested: boolean;
+  cancel_reason: string;
   late: boolean;
   create_time: string;
   start_time?: string;

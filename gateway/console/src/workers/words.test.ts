@@ -17,6 +17,7 @@ const WORKER: Worker = {
   result_version: 0,
   waiting: false,
   cancel_requested: false,
+  cancel_reason: "",
   late: false,
   create_time: "2026-01-01T00:00:00Z",
 };
