@@ -15,8 +15,8 @@ from gateway.transcode.http_rules import RuleFault
 from treadle.tool.v1 import tool_pb2
 
 _NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
-_NEVER_ARGUMENTS: Final = ("page_size", "etag")
-"""Fields that a model has no use for: how much it may get at once is ours to say."""
+_NEVER_ARGUMENTS: Final = ("page_size", "etag", "open_at")
+"""Fields that a model has no use for: how much it may get at once is ours to say; times past are for the console."""
 _JOINED: Final = "text"
 
 

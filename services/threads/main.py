@@ -22,6 +22,7 @@ from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
 from services.threads.application.families import Families
 from services.threads.application.groups import Groups
+from services.threads.application.proposals import Proposals
 from services.threads.application.queries import Queries
 from services.threads.application.runners import Runners
 from services.threads.application.sweeping import Sweeper
@@ -52,6 +53,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     queries = Queries(PostgresReader(database), clock)
     families = Families(store, wake, commands, timing)
     groups = Groups(store, wake, commands, timing)
+    proposals = Proposals(store, wake, commands, schemas)
     runners = Runners(store, wake, commands, schemas, timing)
     sweeper = Sweeper(store, wake, commands, clock, timing)
 
@@ -62,7 +64,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
     servicer = ThreadServicer(
-        commands, queries, Batches(store), families, groups, settings.page_signing_key(), clock, new_id
+        commands, queries, Batches(store), families, groups, proposals, settings.page_signing_key(), clock, new_id
     )
     server = GrpcServer(
         "threads",

@@ -85,7 +85,7 @@ def test_times_are_named_as_times(method: MethodDescriptor) -> None:
     for message in (method.input_type, method.output_type):
         for field in message.fields:
             if field.message_type is not None and field.message_type.full_name == "google.protobuf.Timestamp":
-                named = field.name.endswith("_time") or field.name in ("resurface_at", "latest_activity")
+                named = field.name.endswith("_time") or field.name in ("resurface_at", "open_at", "latest_activity")
                 assert named, f"{message.full_name}.{field.name}"
 
 

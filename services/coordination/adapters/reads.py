@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Text, any_, bindparam, case, func, select, tuple_
+from sqlalchemy import Text, and_, any_, bindparam, case, func, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.coordination.adapters.rows import coordinator_of, note_of, worker_of
@@ -51,7 +52,9 @@ _seen = (
     )
     .where(_w.tenant == bindparam("of_tenant"), _w.coordinator_id == bindparam("of_coordinator"))
 )
-_oldest_first = _seen.order_by(_w.created_at, _w.id).limit(bindparam("size"))
+_THEN = bindparam("open_at", type_=_w.created_at.type)
+_open = or_(_THEN.is_(None), and_(_w.created_at <= _THEN, or_(_w.ended_at.is_(None), _w.ended_at > _THEN)))
+_oldest_first = _seen.where(_open).order_by(_w.created_at, _w.id).limit(bindparam("size"))
 _FIRST_PAGE = compiled(_oldest_first)
 _NEXT_PAGE = compiled(
     _oldest_first.where(
@@ -107,9 +110,11 @@ class PostgresReads:
             notes, count = (await _newest(tx, tenant, session_id, [""])).get("", ([], 0))
         return CoordinatorSeen(coordinator_of(row), notes, count, row["changed_at"])
 
-    async def workers(self, tenant: str, coordinator_id: str, after: Place | None, size: int) -> Page:
+    async def workers(
+        self, tenant: str, coordinator_id: str, after: Place | None, size: int, open_at: datetime | None = None
+    ) -> Page:
         """One more is read, to know whether there is more."""
-        of = {"of_tenant": tenant, "of_coordinator": coordinator_id, "size": size + 1}
+        of = {"of_tenant": tenant, "of_coordinator": coordinator_id, "size": size + 1, "open_at": open_at}
         async with self._database.transaction(read_snapshot=True) as tx:
             if after is None:
                 rows = await tx.fetch(_FIRST_PAGE, **of)

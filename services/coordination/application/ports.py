@@ -84,8 +84,12 @@ class Reads(Protocol):
         """A coordinator with its newest notes."""
         ...
 
-    async def workers(self, tenant: str, coordinator_id: str, after: Place | None, size: int) -> Page:
-        """A page of at most `size` workers, fewer where their texts are long; at least one where there are any."""
+    async def workers(
+        self, tenant: str, coordinator_id: str, after: Place | None, size: int, open_at: datetime | None = None
+    ) -> Page:
+        """A page of at most `size` workers, fewer where their texts are long; at least one where there are any.
+        `open_at`: only those that were spawned by then and had not ended.
+        """
         ...
 
     async def worker(self, tenant: str, coordinator_id: str, name: str) -> Seen | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from services.coordination.application.ports import CoordinatorSeen, Page, Place, Reads, Seen
 from services.coordination.domain import errors
 from services.kernel.principal import Principal
@@ -20,9 +22,11 @@ class Roster:
             raise errors.coordinator_not_found(session_id)
         return seen
 
-    async def page(self, caller: Principal, session_id: str, after: Place | None, size: int) -> Page:
-        """Its workers, oldest first; none where there is no record."""
-        return await self._reads.workers(caller.tenant, session_id, after, size)
+    async def page(
+        self, caller: Principal, session_id: str, after: Place | None, size: int, open_at: datetime | None = None
+    ) -> Page:
+        """Its workers, oldest first; none where there is no record. `open_at`: those that were open then."""
+        return await self._reads.workers(caller.tenant, session_id, after, size, open_at)
 
     async def assignment(self, caller: Principal, session_id: str) -> Seen | None:
         """The worker that the session is itself; None for most."""

@@ -78,28 +78,35 @@ class RosterMethods(CoordinationServiceServicer):
         """A page; none where there is no record."""
         session_id = names.session_id(request.parent)
         reader = caller_for(READERS, session_id)
-        page = await self._page(reader, session_id, request.page_size, request.page_token)
+        then = translate.moment("open_at", request.open_at) if request.HasField("open_at") else None
+        page = await self._page(reader, session_id, request.page_size, request.page_token, then)
         answer = pb.ListWorkersResponse(
             ok=True,
             threads=[translate.worker(one) for one in page.workers],
-            next_page_token=self._next(reader, session_id, page),
+            next_page_token=self._next(reader, session_id, page, then),
         )
         own = await self._roster.assignment(reader, session_id)
         if own is not None:
             answer.assignment.CopyFrom(translate.worker(own))
         return answer
 
-    async def _page(self, reader: Principal, session_id: str, size: int, token: str) -> Page:
+    async def _page(
+        self, reader: Principal, session_id: str, size: int, token: str, open_at: datetime | None = None
+    ) -> Page:
         size = page_size(size, default=_PAGE, most=_PAGE)
-        position = self._worker_tokens.decode(token, [reader.tenant, session_id])
+        position = self._worker_tokens.decode(token, _query(reader, session_id, open_at))
         after = None
         if position is not None:
             after = Place(datetime.fromisoformat(position["time"]), str(position["id"]))
-        return await self._roster.page(reader, session_id, after, size)
+        return await self._roster.page(reader, session_id, after, size, open_at)
 
-    def _next(self, reader: Principal, session_id: str, page: Page) -> str:
+    def _next(self, reader: Principal, session_id: str, page: Page, open_at: datetime | None = None) -> str:
         if page.end is None:
             return ""
         # The whole timestamp, to the microsecond: a shortened one skips or repeats rows (PUB24).
         place = {"time": page.end.created_at.astimezone(UTC).isoformat(), "id": page.end.worker_id}
-        return self._worker_tokens.encode(place, [reader.tenant, session_id])
+        return self._worker_tokens.encode(place, _query(reader, session_id, open_at))
+
+
+def _query(reader: Principal, session_id: str, open_at: datetime | None) -> list[object]:
+    return [reader.tenant, session_id, *([] if open_at is None else [open_at])]

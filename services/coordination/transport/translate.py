@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -28,6 +28,14 @@ STATUSES: Final = {
 _NAMED: Final = {value: status for status, value in STATUSES.items()}
 _KINDS: Final = {Kind.SUBAGENT: pb.Worker.KIND_SUBAGENT, Kind.SESSION: pb.Worker.KIND_SESSION}
 _POLICY: Final = ("auto_wake", "budget_seconds", "budget_tokens", "adapter", "provider", "model")
+
+
+def moment(field: str, given: Timestamp) -> datetime:
+    """A time, UTC; what no calendar has is refused."""
+    try:
+        return given.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise Invalid("INVALID_ARGUMENT", f"{field} is out of range", field=field) from None
 
 
 def worker(seen: Seen) -> pb.Worker:

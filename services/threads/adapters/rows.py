@@ -38,6 +38,7 @@ def thread_row(tenant: str, after: Thread, timer: datetime | None) -> dict[str, 
         "path": list(after.path),
         "ordinal": after.ordinal,
         "create_time": after.create_time,
+        "session_id": after.session_id or None,
         **changing(after),
         "timer_at": timer,
     }

@@ -49,6 +49,7 @@ THREADS: Final = Table(
     Column("update_time", DateTime(timezone=True)),
     Column("ends_early", Boolean),
     Column("policy_met", Boolean),
+    Column("session_id", Text),
     Column("doc", JSON),
     Column("inbox_at", DateTime(), Computed("")),
 )

@@ -65,6 +65,8 @@ def dump(thread: Thread) -> str:
         "dismissed_children": thread.dismissed_children,
         "cascade_policy": None if thread.cascade_policy is None else cascade_json(thread.cascade_policy),
         "policy_met": thread.policy_met,
+        "session_id": thread.session_id,
+        "turn_id": thread.turn_id,
     }
     return orjson.dumps(doc).decode()
 
@@ -97,6 +99,8 @@ def load(text: str, items: tuple[ContextItem, ...] = ()) -> Thread:
         dismissed_children=doc.get("dismissed_children", 0),
         cascade_policy=None if doc.get("cascade_policy") is None else cascade_from(doc["cascade_policy"]),
         policy_met=doc.get("policy_met", False),
+        session_id=doc.get("session_id", ""),
+        turn_id=doc.get("turn_id", ""),
     )
 
 

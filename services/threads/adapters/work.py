@@ -17,7 +17,7 @@ from services.kernel.errors import Exhausted
 from services.kernel.idempotency import Key
 from services.kernel.ids import NewId
 from services.kernel.postgres import Database, Tx
-from services.threads.adapters import items, rows, search, tables, thread_doc
+from services.threads.adapters import items, proposals, rows, search, tables, thread_doc
 from services.threads.adapters.family_work import FamilyWork
 from services.threads.adapters.log import decided_of, event_row, fact_of
 from services.threads.application.ports import Change, Job, JobKind, Work
@@ -57,6 +57,10 @@ class PostgresWork(FamilyWork):
     async def store(self, key: Key | None, answer: bytes) -> None:
         """Keep the answer."""
         await idempotency.store(self._tx, key, answer)
+
+    async def open_proposals(self, tenant: str, session_id: str) -> int:
+        """In a line."""
+        return await proposals.open_proposals(self._tx, tenant, session_id)
 
     async def items(self, tenant: str, thread_id: str) -> tuple[ContextItem, ...]:
         """In order."""

@@ -14,7 +14,7 @@ from services.threads.domain.built_in import BUILT_IN
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object, check_text
 from services.threads.domain.limits import NAME_MAX, RATIONALE_MAX
-from services.threads.domain.options import PICKED_IN, binds, bound
+from services.threads.domain.options import PICKED_IN, PROPOSED_IN, binds, bound
 from services.threads.domain.proposal import ActionChoice, ActionDraft, ActionKind
 from services.threads.domain.registration import ACTIONS_MAX, Registration, checked
 from services.threads.domain.thread import Thread
@@ -62,6 +62,18 @@ class Catalogue:
         parameters = await self._bound(registration, given.parameters, thread)
         self._schemas.check("parameters", registration.schema, parameters)
         return ActionChoice(registration.action, parameters, given.rationale)
+
+    async def proposal(self, given: ActionRequest) -> ActionChoice:
+        """What an agent proposes in a session. Invalid UNKNOWN_ACTION or INVALID_PARAMETERS; an action that agents may
+        not propose is unknown.
+        """
+        check_text("rationale", given.rationale, RATIONALE_MAX)
+        check_object("parameters", given.parameters)
+        registration = await self.find(check_text("capability_name", given.name, NAME_MAX, shortest=1))
+        if registration is None or not registration.available_in & PROPOSED_IN:
+            raise _unknown(given.name, "capability_name")
+        self._schemas.check("parameters", registration.schema, given.parameters)
+        return ActionChoice(registration.action, given.parameters, given.rationale)
 
     async def overrides(
         self, thread: Thread, given: JsonObject | None, choice: ActionChoice | None
@@ -125,8 +137,8 @@ class Catalogue:
         return bound(registration, parameters, await self.whole(thread))
 
 
-def _unknown(name: str) -> Invalid:
-    return Invalid("UNKNOWN_ACTION", "there is no such action", field="action.capability_name", action=name)
+def _unknown(name: str, field: str = "action.capability_name") -> Invalid:
+    return Invalid("UNKNOWN_ACTION", "there is no such action", field=field, action=name)
 
 
 def offered(registrations: list[Registration]) -> list[Registration]:

@@ -83,6 +83,12 @@ class Work(Protocol):
         """Keep the answer for repeats."""
         ...
 
+    async def open_proposals(self, tenant: str, session_id: str) -> int:
+        """How many threads that were proposed in the session are open; until this transaction ends, no other one is
+        told so of the same session.
+        """
+        ...
+
     async def lock(self, tenant: str, thread_id: str) -> Thread:
         """The thread, locked FOR NO KEY UPDATE, without its items. ThreadNotFound."""
         ...
@@ -234,6 +240,10 @@ class ThreadFilter:
     """Leave out what is snoozed."""
     said: str | None = None
     """Words that it must hold, each at the beginning of one of its own; then all levels are searched."""
+    session_id: str = ""
+    """Proposed in this session, at any level; empty: in whichever or none."""
+    open_at: datetime | None = None
+    """Opened then or before, and not ended by then."""
 
 
 class Reader(Protocol):

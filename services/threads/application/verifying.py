@@ -55,6 +55,7 @@ class Stored:
     tenant: str
     thread: Thread
     state_column: str
+    session_column: str | None
     timer: datetime | None
     events: Sequence[Event]
     live_jobs: Sequence[tuple[str, str]]
@@ -76,6 +77,8 @@ def faults(stored: Stored) -> list[str]:
     thread = stored.thread
     if stored.state_column != thread.state:
         found.append(f"the column says {stored.state_column}, the document {thread.state}")
+    if (stored.session_column or "") != thread.session_id:
+        found.append(f"the column says session {stored.session_column}, the document {thread.session_id}")
     found += [*_place(stored), *_children(stored)]
     timed = thread.state in (State.PROPOSED, State.AWAITING_REVIEW)
     if timed != (stored.timer is not None):

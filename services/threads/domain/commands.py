@@ -69,6 +69,9 @@ class CreateThread:
     originating_scrape_id: str | None = None
     begin: bool = True
     spawn: Spawn | None = None
+    session_id: str = ""
+    """Of the session in which an agent proposes it, and the turn of it, where it is named."""
+    turn_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,14 @@ def creation(command: CreateThread) -> Fact:
             "parent_relationship": command.parent_relationship,
             "originating_scrape_id": command.originating_scrape_id,
             "spawned_at": _spawned_at(command.spawn),
+            **_proposed_in(command),
         },
     )
+
+
+def _proposed_in(command: CreateThread) -> JsonObject:
+    """Only where it is so: most threads are made by people."""
+    return {name: value for name in ("session_id", "turn_id") if (value := getattr(command, name))}
 
 
 def _spawned_at(spawn: Spawn | None) -> JsonObject:
@@ -71,6 +77,8 @@ def created(event: Event) -> Thread:
         originating_scrape_id=maybe_text(data, "originating_scrape_id"),
         question=text(spawned, "question"),
         reason="" if text(spawned, "reason") == "created" else text(spawned, "reason"),
+        session_id=text(data, "session_id"),
+        turn_id=text(data, "turn_id"),
     )
 
 

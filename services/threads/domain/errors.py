@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.kernel.errors import Conflict, EtagMismatch, Invalid, NotAllowed, NotFound
+from services.kernel.errors import Conflict, Denied, EtagMismatch, Exhausted, Invalid, NotAllowed, NotFound
 from services.threads.domain.events import Actor
 from services.threads.domain.proposal import Proposal
 from services.threads.domain.states import State
@@ -153,6 +153,21 @@ class NoCleanup(NotAllowed):
 
     def __init__(self, state: State) -> None:
         super().__init__("NO_CLEANUP", "no clean-up adapter knows the source of this thread", state=state)
+
+
+class NotYours(Denied):
+    """An agent acts for the session of its own token alone."""
+
+    def __init__(self) -> None:
+        super().__init__("NOT_YOURS", "an agent acts for the session of its own token alone")
+
+
+class TooManyProposals(Exhausted):
+    """So many proposals of the session wait, or run, already."""
+
+    def __init__(self, limit: int) -> None:
+        told = f"{limit} proposals of this session are open: wait until people have decided on some"
+        super().__init__("TOO_MANY_PROPOSALS", told, limit=limit)
 
 
 class AlreadyTerminal(NotAllowed):

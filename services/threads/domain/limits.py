@@ -30,6 +30,9 @@ CHILDREN_MAX: Final = 10_000
 CLUSTERS_MAX: Final = 1_000
 SCRAPE_ID_MAX: Final = 128
 
+OPEN_PROPOSALS_MAX: Final = 100
+"""Of one session: an agent that repeats itself must not fill the inbox."""
+
 JSON_DEPTH_MAX: Final = 24
 JSON_BYTES_MAX: Final = 64 * 1024
 """Canonical bytes of one JSON value: parameters, an item's payload, an inferred payload."""

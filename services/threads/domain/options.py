@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from services.threads.domain.autonomy import PROPOSED
 from services.threads.domain.canonical import Json, JsonObject
 from services.threads.domain.proposal import as_object
 from services.threads.domain.reading import text
@@ -18,6 +19,9 @@ BOUND: Final = frozenset({THREAD_ID, TAB_IDS})
 """Parameters that the service fills in from the thread; nobody is asked for them."""
 PICKED_IN: Final = frozenset({"user_invocation", "agent_conversation"})
 """Where an action must be available to be picked by a caller."""
+
+PROPOSED_IN: Final = frozenset({"agent_conversation", PROPOSED})
+"""Where one of them an action must be available, so that an agent may propose it in a session."""
 
 
 @dataclass(frozen=True)

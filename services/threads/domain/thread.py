@@ -135,6 +135,9 @@ class Thread:
     been_later: bool = False
     trail: tuple[AutoAdvance, ...] = ()
     last_event_id: str = ""
+    session_id: str = ""
+    """Of the session in which an agent proposed it; empty for most."""
+    turn_id: str = ""
 
     @property
     def root_id(self) -> str:

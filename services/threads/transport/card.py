@@ -94,6 +94,8 @@ def card(thread: Thread, child_states: dict[State, int], hoisted: Sequence[Hoist
         waiting_behind=behind(thread),
         can_clean_up=cleanup_of(thread) is not None,
         autonomy_json=canonical_json(policy_json(thread.autonomy)),
+        session_id=thread.session_id,
+        turn_id=thread.turn_id,
     )
     if thread.resurface_at is not None:
         shown.resurface_at.CopyFrom(timestamp(thread.resurface_at))

@@ -44,7 +44,8 @@ class ThreadLists(ThreadServiceServicer):
         states = tuple(sorted({_STATES[state] for state in request.state if state in _STATES}))
         parent = reading.known_id(request.parent_id) if request.parent_id else None
         wanted = reading.thread_filter(request, tenant, states, parent)
-        query = [tenant, states, parent, wanted.urgency, wanted.hide_later, wanted.said]
+        query: list[object] = [tenant, states, parent, wanted.urgency, wanted.hide_later, wanted.said]
+        query += [wanted.session_id, wanted.open_at]
         size = page_size(request.page_size, default=50, most=200)
         position = self._thread_tokens.decode(request.page_token, query)
         before = position["before"] if position else None

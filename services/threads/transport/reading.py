@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import orjson
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.kernel.errors import Invalid, TooLarge
 from services.kernel.ids import is_id
@@ -38,6 +39,29 @@ def known_id(identity: str) -> str:
     if not is_id("thr", identity):
         raise ThreadNotFound(identity[:100])
     return identity
+
+
+def session_id(name: str) -> str:
+    """The id in `sessions/{id}`. Invalid for anything else."""
+    collection, _, identity = name.partition("/")
+    if collection != "sessions" or not is_id("ses", identity):
+        raise Invalid("INVALID_FIELD", "session must be sessions/{id}", field="session")
+    return identity
+
+
+def turn_id(given: str) -> str:
+    """A turn's id, or nothing."""
+    if given and not is_id("trn", given):
+        raise Invalid("INVALID_FIELD", "turn_id must be a turn's id", field="turn_id")
+    return given
+
+
+def moment(field: str, given: Timestamp) -> datetime:
+    """A time, UTC; what no calendar has is refused."""
+    try:
+        return given.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise Invalid("INVALID_TIME", f"{field} is out of range", field=field) from None
 
 
 def json_value(field: str, raw: bytes) -> Json:
@@ -85,7 +109,10 @@ def thread_filter(
         raise Invalid("INVALID_FIELD", "urgency is surface_now or defer", field="urgency")
     hidden = request.HasField("show_later") and not request.show_later
     said = check_text("q", request.q, limits.QUERY_MAX) if request.q else None
-    return ThreadFilter(tenant, states, parent, request.urgency, hidden, said)
+    if request.session_id and not is_id("ses", request.session_id):
+        raise Invalid("INVALID_FIELD", "session_id must be a session's id", field="session_id")
+    then = moment("open_at", request.open_at) if request.HasField("open_at") else None
+    return ThreadFilter(tenant, states, parent, request.urgency, hidden, said, request.session_id, then)
 
 
 def resurface_at(request: pb.DeferThreadRequest, now: datetime) -> datetime:
@@ -93,10 +120,7 @@ def resurface_at(request: pb.DeferThreadRequest, now: datetime) -> datetime:
     if request.HasField("resurface_at"):
         if request.HasField("hours"):
             raise Invalid("INVALID_TIME", "give hours or resurface_at, not both", field="hours")
-        try:
-            return request.resurface_at.ToDatetime(tzinfo=UTC)
-        except (ValueError, OverflowError):
-            raise Invalid("INVALID_TIME", "resurface_at is out of range", field="resurface_at") from None
+        return moment("resurface_at", request.resurface_at)
     hours = request.hours if request.HasField("hours") else float(limits.DEFER_HOURS_DEFAULT)
     if not math.isfinite(hours) or not 0 < hours <= limits.DEFER_HOURS_MAX:
         most = limits.DEFER_HOURS_MAX

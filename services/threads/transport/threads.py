@@ -14,6 +14,7 @@ from services.threads.application.catalogue import ActionRequest, Catalogue
 from services.threads.application.commands import Commands, Make
 from services.threads.application.families import Families
 from services.threads.application.groups import Groups
+from services.threads.application.proposals import Proposals
 from services.threads.application.queries import Queries
 from services.threads.domain import commands as c
 from services.threads.domain.thread import Thread
@@ -28,6 +29,7 @@ from services.threads.transport.inbox import InboxDecisions
 from services.threads.transport.lists import ThreadLists, shown_card
 from services.threads.transport.options import ActionOptions
 from services.threads.transport.previewing import Previews
+from services.threads.transport.proposals import ProposalCalls
 from treadle.threads.v1 import thread_service_pb2 as pb
 
 _Context = grpc.aio.ServicerContext[Any, Any]
@@ -37,7 +39,16 @@ _ENDS = frozenset({"DismissThread", "RejectThread", "HandOffThread", "AcceptRevi
 """What mostly ends its thread, so that the parent is locked at once."""
 
 
-class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions, ActionOptions, Previews, GroupCalls):
+class ThreadServicer(
+    ThreadLists,
+    FamilyCalls,
+    InboxDecisions,
+    CleanupDecisions,
+    ActionOptions,
+    Previews,
+    GroupCalls,
+    ProposalCalls,
+):
     """Threads of supervised work and the decisions on them; the reads are inherited."""
 
     def __init__(
@@ -47,6 +58,7 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         batches: Batches,
         families: Families,
         groups: Groups,
+        proposals: Proposals,
         tokens: bytes,
         clock: Clock,
         new_id: NewId,
@@ -59,6 +71,8 @@ class ThreadServicer(ThreadLists, FamilyCalls, InboxDecisions, CleanupDecisions,
         self._child_tokens = PageTokens(tokens, "children")
         self._groups = groups
         self._group_tokens = PageTokens(tokens, "groups")
+        self._proposals = proposals
+        self._proposal_tokens = PageTokens(tokens, "proposals")
         self._clock = clock
         self._new_id = new_id
 

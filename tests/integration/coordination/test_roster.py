@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from google.protobuf.json_format import MessageToJson
+from google.protobuf.timestamp_pb2 import Timestamp
 from grpc import StatusCode
 
 from services.coordination.adapters.work import PostgresWorkshop
@@ -178,3 +182,31 @@ async def test_the_record_says_when_it_or_a_worker_changed_last(
 async def test_a_parent_that_is_no_session_is_refused(coordination: Coordination, parent: str) -> None:
     async with refused(StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT", field="parent"):
         await coordination.stub.ListWorkers(pb.ListWorkersRequest(parent=parent), metadata=bearing(VIEWER))
+
+
+async def test_who_was_open_then(coordination: Coordination, workshop: PostgresWorkshop) -> None:
+    """What a branch shows of its origin (design/planning.md P.3)."""
+    of = coordinator()
+    async with workshop.work() as work:
+        await work.make_coordinator(of)
+        for name, begun, end in (("old", 60, 120), ("long", 60, 540), ("next", 180, 540)):
+            over = worker(of, name, status=Status.SUCCEEDED, reason="completed")
+            assert await work.insert_worker(replace(over, created_at=later(begun), ended_at=later(end)))
+        assert await work.insert_worker(worker(of, "open", created_at=later(60)))
+
+    async def names(seconds: float, **fields: Any) -> list[str]:
+        then = Timestamp()
+        then.FromDatetime(later(seconds))
+        page = await coordination.workers(of.session_id, open_at=then, **fields)
+        return sorted(one.name for one in page.threads)
+
+    assert await names(0) == []
+    assert await names(60) == ["long", "old", "open"]
+    assert await names(120) == ["long", "open"]
+    assert await names(180) == ["long", "next", "open"]
+    assert await names(9_999) == ["open"]
+    first = await coordination.workers(of.session_id, page_size=1)
+    async with refused(StatusCode.INVALID_ARGUMENT, "INVALID_PAGE_TOKEN"):
+        await names(120, page_token=first.next_page_token)
+    async with refused(StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT"):
+        await coordination.workers(of.session_id, open_at=Timestamp(seconds=2**60))

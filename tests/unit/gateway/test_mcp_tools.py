@@ -25,14 +25,14 @@ def test_the_tools_of_the_design_are_there() -> None:
         TOOLS
     )
     assert {"set_objective", "add_todos", "toggle_todos", "edit_todos", "remove_todos", "get_plan"} <= set(TOOLS)
-    assert {"turn_begin", "turn_end"} <= set(TOOLS)
+    assert {"turn_begin", "turn_end", "propose_action", "proposal_status"} <= set(TOOLS)
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 def test_a_schema_stands_alone_and_takes_nothing_else(tool: Tool) -> None:
     jsonschema.Draft202012Validator.check_schema(tool.schema)
     assert tool.description
-    hidden = {name for rpc in tool.rpcs for name in (rpc.session_field, "page_size", "etag")}
+    hidden = {name for rpc in tool.rpcs for name in (rpc.session_field, "page_size", "etag", "open_at")}
     assert not hidden & set(tool.schema["properties"])
     for part in _parts(tool.schema):
         assert "$ref" not in part
