@@ -183,7 +183,9 @@ def _that_fit(seen: Sequence[Seen]) -> list[Seen]:
     left = PAGE_SHOWN
     fit: list[Seen] = []
     for one in seen:
-        left -= sum(len(text.encode()) for text in (one.worker.brief, one.worker.cancel_reason, one.result or "", *one.notes))
+        left -= sum(
+            len(text.encode()) for text in (one.worker.brief, one.worker.cancel_reason, one.result or "", *one.notes)
+        )
         if left < 0 and fit:
             break
         fit.append(one)
