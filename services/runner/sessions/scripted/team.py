@@ -12,6 +12,8 @@ one rule that needs none.
     [[plan]]  [[plan one | two]]      the plan becomes part of the answer; adds steps (`[[plan 2: one]]` under step 2)
     [[done 1 3]]  [[undone 1]]        marks steps
     [[edit 2: words]] [[remove 1 2]]  changes and removes steps
+    [[propose task_create {"task_text": "call"}]]  proposes an action: its name, and its parameters as JSON
+    [[proposals]]                     what became of what it proposed becomes part of the answer
     [[context]]                       says what it was told besides the prompt
 
 Without directives: a session that coordinates, and is asked for something "parallel" with a list of two or more lines
@@ -26,6 +28,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+import orjson
+
 from services.runner.sessions.scripted.brackets import parted
 
 _NAME: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
@@ -34,6 +38,8 @@ _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(\S.*)")
 _TIME: Final = re.compile(r"([0-9]{1,3})s")
 _AT: Final = re.compile(r"([0-9]{1,3})\s*:\s*(.+)", re.DOTALL)
 _WOKEN: Final = re.compile(r"\[Treadle\] Worker results are in:(.*)", re.DOTALL)
+_ACTION: Final = re.compile(r"([a-z][a-z0-9_]{0,63})\s+(\{.*\})", re.DOTALL)
+_TITLE_MOST: Final = 200
 _COORDINATES: Final = re.compile(r"^#{1,6}\s+thread mode — coordinator\b", re.IGNORECASE | re.MULTILINE)
 _WORKS: Final = re.compile(r"^#{1,6}\s+your thread assignment\b", re.IGNORECASE | re.MULTILINE)
 _BRIEF_MOST: Final = 4_000
@@ -141,6 +147,10 @@ def team_step(verb: str, rest: str) -> TeamStep | None:
             return Report(rest)
         case "context" if not rest:
             return TellContext()
+        case "propose":
+            return _proposal(rest)
+        case "proposals" if not rest:
+            return Call("proposal_status", say=True)
         case _:
             return _plan_step(verb, rest)
 
@@ -165,6 +175,20 @@ def _plan_step(verb: str, rest: str) -> TeamStep | None:
             return Call("remove_todos", {"indices": numbers})
         case _:
             return None
+
+
+def _proposal(rest: str) -> Call | None:
+    """Named by the first words among its parameters."""
+    match = _ACTION.fullmatch(rest)
+    try:
+        parameters = orjson.loads(match[2]) if match else None
+    except orjson.JSONDecodeError:
+        return None
+    if match is None or parameters is None:
+        return None
+    words = next((value for value in parameters.values() if isinstance(value, str) and value.strip()), match[1])
+    title = " ".join(words.split())[:_TITLE_MOST]
+    return Call("propose_action", {"title": title, "capability_name": match[1], "parameters": parameters}, say=True)
 
 
 def _wait(words: list[str]) -> Await | None:

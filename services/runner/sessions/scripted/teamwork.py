@@ -130,7 +130,15 @@ def _refusal(tool: str, answer: ToolAnswer) -> str:
 
 
 def _told(content: Mapping[str, Any]) -> str:
-    """A roster or a plan, a line each."""
+    """A roster, a plan or proposals, a line each."""
+    if "proposal_id" in content:
+        return "I proposed it; it waits for a person."
+    if "proposals" in content:
+        lines = []
+        for one in content["proposals"]:
+            decided = f" ({one['decision']})" if one.get("decision") else ""
+            lines.append(f"- {one.get('title')}: {one.get('state')}{decided}")
+        return "\n".join(lines) or "I have proposed nothing."
     if "steps" in content:
         lines = [
             f"{step.get('number')} [{'x' if step.get('done') else ' '}] {step.get('text')}" for step in content["steps"]

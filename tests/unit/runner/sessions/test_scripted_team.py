@@ -74,6 +74,30 @@ async def test_roster_plan_and_context_become_part_of_the_answer() -> None:
     assert (await heard.settled()).text == f"- a: running\n\n1 [x] one\n2 [ ] two\n\n{COORDINATOR}"
 
 
+async def test_a_proposal_is_made_by_name_and_json_and_what_became_of_it_is_told() -> None:
+    toolbox = team()
+    toolbox.handlers["propose_action"] = lambda arguments: {"thread_id": "thr_1", "proposal_id": "prp_1", "hint": "h"}
+    told_of = {"title": "Call them", "state": "dismissed", "decision": "reject"}
+    toolbox.handlers["proposal_status"] = lambda arguments: {"proposals": [told_of, {"title": "x", "state": "done"}]}
+    words = '[[propose task_create {"urgency": "low", "task_text": " Call\\n them"}]] [[proposals]]'
+    heard = await told(words, toolbox)
+    parameters = {"urgency": "low", "task_text": " Call\n them"}
+    assert toolbox.of("propose_action") == [
+        {"title": "low", "capability_name": "task_create", "parameters": parameters}
+    ]
+    said = "I proposed it; it waits for a person.\n\n- Call them: dismissed (reject)\n- x: done"
+    assert (await heard.settled()).text == said
+
+
+@pytest.mark.parametrize(
+    "words", ["[[propose]]", "[[propose x]]", "[[propose x {]]", "[[propose X {}]]", "[[propose x []]]"]
+)
+async def test_what_is_no_proposal_stays_in_the_text(words: str) -> None:
+    toolbox = team()
+    assert words in (await (await told(words, toolbox)).settled()).text
+    assert toolbox.calls == []
+
+
 async def test_a_worker_reports_under_its_own_name() -> None:
     toolbox = team()
     await told("[[report half of it]]", toolbox, WORKER)
