@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from services.kernel.ids import new_id
-from services.kernel.postgres import Row, Tx
+from services.kernel.postgres import Row, Statement, Tx
 from services.planning.adapters import turn_sql as sql
 from services.planning.adapters import workspace_sql
 from services.planning.adapters.rows import steps_of_json, workspace_of
@@ -13,7 +14,7 @@ from services.planning.application.work import Restored
 from services.planning.domain import snapshot as kept
 from services.planning.domain.errors import session_not_found
 from services.planning.domain.numbering import progress
-from services.planning.domain.restore import Live, TurnMark, resolve
+from services.planning.domain.restore import TurnMark, resolve
 from services.planning.domain.snapshot import KeptDocument, Shelved, Snapshot, capture, sha256
 from services.planning.domain.step import Steps
 from services.planning.domain.workspace import Workspace
@@ -51,27 +52,59 @@ async def keep(tx: Tx, workspace: Workspace, steps: Steps, now: datetime) -> Non
 
 async def restored(tx: Tx, tenant: str, session_id: str, turn: int) -> Restored:
     """Two queries, whatever the turn: where it is, and what it says. Inside one transaction (C2)."""
-    row = await tx.fetchrow(sql.RESTORED, of_tenant=tenant, of_id=session_id, of_turn=turn)
+    row = await _located(tx, sql.RESTORED, tenant, session_id, turn)
+    shelf = _shelf(row)
+    texts = {one.sha256: one.content for one in shelf if one.content is not None}
+    blobs = await _blobs(tx, row, {one.sha256 for one in shelf} - set(texts))
+    texts |= {digest: data.decode() for digest, data in blobs.items()}
+    documents = [KeptDocument(one.key, texts[one.sha256], one.locked) for one in shelf]
+    return _restored(row, turn, blobs, shelf, documents)
+
+
+async def branched(tx: Tx, tenant: str, session_id: str, turn: int) -> Restored:
+    """As `restored`, without the contents of documents: those of the live workspace are kept now, if they are not."""
+    row = await _located(tx, sql.RESTORED_WITHOUT_CONTENTS, tenant, session_id, turn)
+    if row["next_number"] is None:
+        of = {"of_tenant": tenant, "of_id": session_id, "of_family": row["family"]}
+        await tx.execute(sql.KEEP_CONTENTS, **of)
+    return _restored(row, turn, await _blobs(tx, row, set()), _shelf(row), ())
+
+
+async def _located(tx: Tx, statement: Statement, tenant: str, session_id: str, turn: int) -> Row:
+    row = await tx.fetchrow(statement, of_tenant=tenant, of_id=session_id, of_turn=turn)
     if row is None:
         raise session_not_found(session_id)
-    workspace = workspace_of(row)
-    found = resolve(turn, _mark(row, "this"), _mark(row, "next"))
-    turn_id = row["this_turn_id"] or ""
-    if isinstance(found, Live):
-        documents = [KeptDocument(*one) for one in row["live_documents"]]
+    resolve(turn, _mark(row, "this"), _mark(row, "next"))
+    return row
+
+
+def _shelf(row: Row) -> tuple[Shelved, ...]:
+    if row["next_number"] is None:
+        return tuple(Shelved(*one) for one in row["live_documents"])
+    return kept.read_documents(row["shelf"])
+
+
+async def _blobs(tx: Tx, row: Row, documents: set[str]) -> dict[str, bytes]:
+    """What the next turn kept: objective and plan, and these documents (of the live workspace, only those)."""
+    wanted = {*documents, row["next_objective"] or "", row["next_plan"] or ""} - {""}
+    if not wanted:
+        return {}
+    of_family = {"of_tenant": row["tenant"], "of_family": row["family"]}
+    return {one["sha256"]: one["data"] for one in await tx.fetch(sql.BLOBS_OF, **of_family, digests=sorted(wanted))}
+
+
+def _restored(
+    row: Row, turn: int, blobs: dict[str, bytes], shelf: tuple[Shelved, ...], documents: Sequence[KeptDocument]
+) -> Restored:
+    workspace, live = workspace_of(row), row["next_number"] is None
+    if live:
         steps = steps_of_json(row["live_steps"])
-        return Restored(workspace, turn, turn_id, True, capture(workspace.objective, steps, documents), steps)
-    shelf = kept.read_documents(row["shelf"])
-    texts = {one.sha256: one.content.encode() for one in shelf if one.content is not None}
-    wanted = {row["next_objective"], row["next_plan"], *(one.sha256 for one in shelf)} - {"", *texts}
-    blobs = await tx.fetch(sql.BLOBS_OF, of_tenant=tenant, of_family=workspace.family, digests=sorted(wanted))
-    texts |= {blob["sha256"]: blob["data"] for blob in blobs}
-    snapshot = Snapshot(
-        texts.get(row["next_objective"], b"").decode(),
-        kept.read_todos(texts.get(row["next_plan"]), new_id),
-        tuple(KeptDocument(one.key, texts[one.sha256].decode(), one.locked) for one in shelf),
-    )
-    return Restored(workspace, turn, turn_id, False, snapshot, kept.materialise(snapshot, lambda _: ""))
+        snapshot = capture(workspace.objective, steps, documents)
+    else:
+        objective = blobs.get(row["next_objective"], b"").decode()
+        snapshot = Snapshot(objective, kept.read_todos(blobs.get(row["next_plan"]), new_id), tuple(documents))
+        steps = kept.materialise(snapshot, lambda _: "")
+    return Restored(workspace, turn, row["this_turn_id"] or "", live, snapshot, steps, shelf)
 
 
 def _mark(row: Row, name: str) -> TurnMark | None:

@@ -133,7 +133,12 @@ KEEP_CONTENTS: Final = compiled(
             _d.sha256,
             func.convert_to(_d.content, "UTF8"),
         )
-        .where(_d.tenant == bindparam("of_tenant"), _d.session_id == bindparam("of_id"), ~_THERE)
+        .where(
+            _d.tenant == bindparam("of_tenant"),
+            _d.session_id == bindparam("of_id"),
+            _d.content.is_not(None),
+            ~_THERE,
+        )
         .order_by(_d.sha256),
     )
     .on_conflict_do_nothing()
@@ -158,11 +163,19 @@ def live_steps() -> Any:
     )
 
 
-def live_documents() -> Any:
-    """The documents as they are now: a JSON array of [key, content, locked]."""
-    row = func.jsonb_build_array(_d.key, _d.content, _d.locked)
+def live_documents(*, contents: bool) -> Any:
+    """The documents as they are now: a JSON array of [key, sha256, locked, content]; content null where it is not
+    asked for."""
+    own = BLOBS.alias("own")
+    held = func.coalesce(_d.content, func.convert_from(own.c.data, literal_column("'UTF8'")))
+    row = func.jsonb_build_array(_d.key, _d.sha256, _d.locked, held if contents else literal_column("NULL"))
+    of = DOCUMENTS
+    if contents:
+        same = (own.c.tenant == _d.tenant) & (own.c.family == _w.family) & (own.c.sha256 == _d.sha256)
+        of = DOCUMENTS.outerjoin(own, same & _d.content.is_(None))  # type: ignore[assignment]
     return (
         select(func.coalesce(func.jsonb_agg(aggregate_order_by(row, _d.position)), literal_column("'[]'::jsonb")))
+        .select_from(of)
         .where(_d.tenant == _w.tenant, _d.session_id == _w.session_id)
         .correlate(WORKSPACES)
         .scalar_subquery()
@@ -211,7 +224,7 @@ def _following() -> Any:
     )
 
 
-def _restored() -> Any:
+def _restored(*, contents: bool) -> Any:
     this, following = _this(), _following()
     shelf = BLOBS.alias("shelf")
     last = following.c.number.is_(None)
@@ -225,7 +238,7 @@ def _restored() -> Any:
             ),
             shelf.c.data.label("shelf"),
             case((last, live_steps())).label("live_steps"),
-            case((last, live_documents())).label("live_documents"),
+            case((last, live_documents(contents=contents))).label("live_documents"),
         )
         .select_from(
             WORKSPACES.outerjoin(this, true())
@@ -241,8 +254,10 @@ def _restored() -> Any:
     )
 
 
-RESTORED: Final = compiled(_restored())
+RESTORED: Final = compiled(_restored(contents=True))
 """The first of the two queries of GetRestoreState; the second one is BLOBS_OF."""
+RESTORED_WITHOUT_CONTENTS: Final = compiled(_restored(contents=False))
+"""As RESTORED, for a branch, which begins with contents as they are kept."""
 
 # What nobody stands on any more, once a workspace is gone: turns of lines that no session has, and blobs of none.
 _STOOD_ON = (
@@ -272,6 +287,9 @@ _ENTRIES = func.jsonb_array_elements(cast(func.convert_from(_SHELVES.c.data, "UT
 _USED = union_all(
     *(select(_t[name].label("sha256")).where(_OF_FAMILY) for name in _KEPT),
     select(cast(_ENTRIES.c.value, JSONB)["sha256"].astext).select_from(_SHELVES).join(_ENTRIES, true()),
+    select(_d.sha256)
+    .select_from(DOCUMENTS.join(WORKSPACES, (_w.tenant == _d.tenant) & (_w.session_id == _d.session_id)))
+    .where(_w.tenant == bindparam("of_tenant"), _w.family == bindparam("of_family"), _d.content.is_(None)),
 ).subquery("used")
 SWEEP_BLOBS: Final = compiled(
     delete(BLOBS).where(

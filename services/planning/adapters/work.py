@@ -18,7 +18,7 @@ from services.planning.application.work import Live, Restored, TurnRow
 from services.planning.domain import errors, facts
 from services.planning.domain.document import Document
 from services.planning.domain.restore import Stretch
-from services.planning.domain.snapshot import KeptDocument, sha256
+from services.planning.domain.snapshot import Shelved
 from services.planning.domain.step import Steps
 from services.planning.domain.workspace import USER, Workspace
 
@@ -148,14 +148,24 @@ class PostgresWork(BranchWork):
             updated_at=document.updated_at,
         )
 
-    async def insert_documents(self, workspace: Workspace, kept: Sequence[KeptDocument], at: datetime) -> None:
-        """Pipelined."""
-        made = []
-        for position, one in enumerate(kept):
-            data = one.content.encode()
-            document = Document(one.key, position, one.content, len(data), sha256(data), one.locked, 1, USER, at)
-            made.append({**_of(workspace), **rows.document_values(document)})
-        await self._tx.executemany(sql.MAKE_DOCUMENT, made)
+    async def insert_documents(self, workspace: Workspace, shelf: Sequence[Shelved], at: datetime) -> None:
+        """By their digests; those of old carry their contents along."""
+        placed = [(position, one) for position, one in enumerate(shelf) if one.content is None]
+        await self._tx.execute(
+            sql.MAKE_DOCUMENTS,
+            **_of(workspace),
+            of_family=workspace.family,
+            at=at,
+            keys=[one.key for _, one in placed],
+            positions=[position for position, _ in placed],
+            sha256s=[one.sha256 for _, one in placed],
+            lockeds=[one.locked for _, one in placed],
+        )
+        for position, one in enumerate(shelf):
+            if one.content is not None:
+                size = len(one.content.encode())
+                document = Document(one.key, position, one.content, size, one.sha256, one.locked, 1, USER, at)
+                await self._tx.execute(sql.MAKE_DOCUMENT, **_of(workspace), **rows.document_values(document))
 
     async def turn(self, workspace: Workspace, number: int) -> TurnRow | None:
         """Of its own line."""
@@ -186,9 +196,9 @@ class PostgresWork(BranchWork):
         """Once."""
         await self._tx.execute(turn_sql.NOTE_ENDED, of_tenant=tenant, of_id=session_id, of_turn=turn_id, at=at)
 
-    async def restored(self, tenant: str, session_id: str, turn: int) -> Restored:
+    async def branched(self, tenant: str, session_id: str, turn: int) -> Restored:
         """See keeping."""
-        return await keeping.restored(self._tx, tenant, session_id, turn)
+        return await keeping.branched(self._tx, tenant, session_id, turn)
 
     async def fact(self, tenant: str, told: facts.Told, actor: str, now: datetime) -> None:
         """Thin: ids, versions, who and when."""

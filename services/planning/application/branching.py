@@ -44,7 +44,7 @@ class Branching:
             origin = await work.workspace(command.tenant, command.session_id, family=True)
             if origin.making is not Making.READY:
                 raise errors.branch_forking()
-            state = await work.restored(origin.tenant, origin.session_id, turn)
+            state = await work.branched(origin.tenant, origin.session_id, turn)
             if state.live and not force:
                 await work.store(origin.session_id.encode())
                 return Continued(origin.session_id, None)
@@ -94,7 +94,7 @@ class Branching:
         )
         await work.insert(made, fork(await work.stretches(origin), branch.turn, made.session_id))
         await work.write_steps(made, (), materialise(snapshot, self._new_id))
-        await work.insert_documents(made, snapshot.documents, now)
+        await work.insert_documents(made, state.shelf, now)
 
 
 def told_of(branch: Branch) -> Told:

@@ -17,7 +17,7 @@ from services.planning.domain.branch import Branch
 from services.planning.domain.document import Document
 from services.planning.domain.facts import Told
 from services.planning.domain.restore import Stretch
-from services.planning.domain.snapshot import KeptDocument, Snapshot
+from services.planning.domain.snapshot import Shelved, Snapshot
 from services.planning.domain.step import Steps
 from services.planning.domain.workspace import Workspace
 
@@ -41,7 +41,7 @@ class TurnRow:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What going on from a turn begins with. `live`: it is the workspace of now, and `steps` are its rows,
-    otherwise they have no ids. `turn_id`: of that turn; empty for turn 0."""
+    otherwise they have no ids. `turn_id`: of that turn; empty for turn 0. `shelf`: the documents by their digests."""
 
     workspace: Workspace
     turn: int
@@ -49,6 +49,7 @@ class Restored:
     live: bool
     snapshot: Snapshot
     steps: Steps
+    shelf: Sequence[Shelved]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +140,8 @@ class Work(Protocol):
         """Writes its lock and version."""
         ...
 
-    async def insert_documents(self, workspace: Workspace, kept: Sequence[KeptDocument], at: datetime) -> None:
-        """The documents of a new workspace, in order."""
+    async def insert_documents(self, workspace: Workspace, shelf: Sequence[Shelved], at: datetime) -> None:
+        """The documents of a new workspace, in order; contents that its family has kept are not copied."""
         ...
 
     async def turn(self, workspace: Workspace, number: int) -> TurnRow | None:
@@ -167,8 +168,9 @@ class Work(Protocol):
         """The end of a turn that never began here."""
         ...
 
-    async def restored(self, tenant: str, session_id: str, turn: int) -> Restored:
-        """What going on from the turn begins with (C2), or why not."""
+    async def branched(self, tenant: str, session_id: str, turn: int) -> Restored:
+        """What going on from the turn begins with (C2), or why not; documents by their digests alone, whose contents
+        are kept from now on."""
         ...
 
     async def add_branch(self, branch: Branch) -> None:

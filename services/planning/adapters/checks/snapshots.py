@@ -102,13 +102,15 @@ SNAPSHOTS: Final = (
     ),
     Rule(
         "blob-orphans",
-        "blobs that no snapshot names go with their family",
+        "blobs that no snapshot and no document names go with their family",
         asked(f"""
             SELECT b.tenant, b.family, count(*) || ' blobs of ' || sum(octet_length(b.data)) || ' bytes are of no use'
             FROM blobs b
             LEFT JOIN (
                 SELECT DISTINCT tenant, family, sha256 FROM ({_PARTS}) parts
                 UNION SELECT tenant, family, sha256 FROM ({_ENTRIES}) entries
+                UNION SELECT w.tenant, w.family, d.sha256 FROM documents d
+                    JOIN workspaces w ON (w.tenant, w.session_id) = (d.tenant, d.session_id)
             ) u ON (u.tenant, u.family, u.sha256) = (b.tenant, b.family, b.sha256)
             WHERE u.sha256 IS NULL GROUP BY b.tenant, b.family
         """),

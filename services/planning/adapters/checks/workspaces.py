@@ -40,13 +40,15 @@ WORKSPACES: Final = (
     ),
     Rule(
         "document-content",
-        "a document's size and SHA-256 are those of its content, and its key is one word",
+        "a document's size and SHA-256 are those of its content, its own or a kept one; its key is one word",
         asked("""
-            SELECT tenant, session_id, 'document ' || left(key, 80) || ' says ' || size || ' bytes of ' || sha256
-                || ', and has ' || octet_length(content)
-            FROM documents
-            WHERE size <> octet_length(content) OR sha256 <> encode(sha256(convert_to(content, 'UTF8')), 'hex')
-                OR key COLLATE "C" !~ '^[A-Za-z0-9_.-]{1,64}$'
+            SELECT d.tenant, d.session_id, 'document ' || left(d.key, 80) || ' says ' || d.size || ' bytes of ' || d.sha256
+                || ', and has ' || coalesce(octet_length(h.held) || ' of ' || encode(sha256(h.held), 'hex'), 'none')
+            FROM documents d JOIN workspaces w ON (w.tenant, w.session_id) = (d.tenant, d.session_id)
+            LEFT JOIN blobs b ON (b.tenant, b.family, b.sha256) = (w.tenant, w.family, d.sha256) AND d.content IS NULL
+            CROSS JOIN LATERAL (SELECT coalesce(convert_to(d.content, 'UTF8'), b.data) AS held) h
+            WHERE h.held IS NULL OR d.size <> octet_length(h.held) OR d.sha256 <> encode(sha256(h.held), 'hex')
+                OR d.key COLLATE "C" !~ '^[A-Za-z0-9_.-]{1,64}$'
         """),
     ),
     Rule(
