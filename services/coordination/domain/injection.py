@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 from services.coordination.domain import standing
-from services.coordination.domain.escaping import inline, item, quoted
 from services.coordination.domain.worker import ENDS, Status
+from services.kernel.escaping import inline, item, quoted
 
 MOST: Final = 12_000
 """Code points of an injected text."""

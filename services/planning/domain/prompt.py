@@ -3,20 +3,15 @@ is one line, and forges no heading, fence or table cell. What does not fit is co
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from services.kernel.escaping import inline
 from services.planning.domain.numbering import Progress, numbers, progress
 from services.planning.domain.plan import subtree_end
 from services.planning.domain.step import Steps
 
 MOST: Final = 8_000
 """Code points of the whole text."""
-_BREAKS: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""What some reader or other takes for the end of a line."""
-_HIDDEN: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Controls, and what turns the direction of the text that follows, which may be ours."""
-_ANYWHERE: Final = re.compile(r"[\\`|<]")
 _HEADING: Final = "## Objective and plan"
 _HOW: Final = (
     "Steps are addressed by the index in parentheses, for example (2); dotted numbers are only for reading, and indices"
@@ -29,18 +24,12 @@ def compose(objective: str, steps: Steps, version: int) -> str:
     if not objective and not steps:
         return ""
     head = [_HEADING, ""]
-    head.append(f"Objective: {plain(objective)}" if objective else "Objective: none yet (set_objective).")
+    head.append(f"Objective: {inline(objective)}" if objective else "Objective: none yet (set_objective).")
     if not steps:
         return "\n".join([*head, "Plan: none yet (add_todos).", ""])
     head += [_standing(progress(steps), version), ""]
     room = MOST - len("\n".join([*head, "", _HOW, ""])) - 100
     return "\n".join([*head, *_lines(steps, room), "", _HOW, ""])
-
-
-def plain(text: str) -> str:
-    """As part of a line of ours: one line, unseen controls replaced, marks of code, cells and HTML escaped."""
-    line = " ".join(_HIDDEN.sub("\ufffd", _BREAKS.sub("\n", text)).split())
-    return _ANYWHERE.sub(r"\\\g<0>", line)
 
 
 def _standing(done: Progress, version: int) -> str:
@@ -51,7 +40,7 @@ def _standing(done: Progress, version: int) -> str:
 def _lines(steps: Steps, room: int) -> list[str]:
     """All of them; where they do not fit, without the subtrees that are done, and then as many as fit."""
     names = numbers([one.depth for one in steps])
-    rows = [f"- [{'x' if one.done else ' '}] ({at + 1}) {names[at]} {plain(one.text)}" for at, one in enumerate(steps)]
+    rows = [f"- [{'x' if one.done else ' '}] ({at + 1}) {names[at]} {inline(one.text)}" for at, one in enumerate(steps)]
     shown = list(range(len(steps)))
     if _size(rows) > room:
         shown = [at for at in shown if not progress(steps[at : subtree_end(steps, at)]).complete]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from services.coordination.domain import standing
-from services.coordination.domain.escaping import inline, item, lines, quoted
 from services.coordination.domain.injection import (
     BRIEF_SHOWN,
     MOST,
@@ -24,6 +23,7 @@ from services.coordination.domain.injection import (
     for_worker,
 )
 from services.coordination.domain.worker import Status
+from services.kernel.escaping import inline, item, lines, quoted
 
 _PARSER = MarkdownIt("commonmark").enable("table")
 

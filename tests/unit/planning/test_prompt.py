@@ -6,7 +6,8 @@ import re
 
 from hypothesis import given
 
-from services.planning.domain.prompt import MOST, compose, plain
+from services.kernel.escaping import inline
+from services.planning.domain.prompt import MOST, compose
 from services.planning.domain.step import Step, Steps
 from tests.unit.planning.plans import plan_of, plans, words
 
@@ -33,7 +34,7 @@ def test_what_was_written_forges_nothing() -> None:
 def test_every_line_is_ours(steps: Steps, objective: str) -> None:
     lines = compose(objective, steps, 1).split("\n")
     assert sum(line.startswith("- [") for line in lines) == len(steps)
-    assert plain(objective).splitlines() in ([], [plain(objective)])
+    assert inline(objective).splitlines() in ([], [inline(objective)])
 
 
 def test_what_does_not_fit_is_counted_and_done_subtrees_go_first() -> None:

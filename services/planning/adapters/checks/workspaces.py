@@ -42,8 +42,9 @@ WORKSPACES: Final = (
         "document-content",
         "a document's size and SHA-256 are those of its content, its own or a kept one; its key is one word",
         asked("""
-            SELECT d.tenant, d.session_id, 'document ' || left(d.key, 80) || ' says ' || d.size || ' bytes of ' || d.sha256
-                || ', and has ' || coalesce(octet_length(h.held) || ' of ' || encode(sha256(h.held), 'hex'), 'none')
+            SELECT d.tenant, d.session_id, 'document ' || left(d.key, 80) || ' says ' || d.size || ' bytes of '
+                || d.sha256 || ', and has '
+                || coalesce(octet_length(h.held) || ' of ' || encode(sha256(h.held), 'hex'), 'none')
             FROM documents d JOIN workspaces w ON (w.tenant, w.session_id) = (d.tenant, d.session_id)
             LEFT JOIN blobs b ON (b.tenant, b.family, b.sha256) = (w.tenant, w.family, d.sha256) AND d.content IS NULL
             CROSS JOIN LATERAL (SELECT coalesce(convert_to(d.content, 'UTF8'), b.data) AS held) h
