@@ -53,7 +53,9 @@ class Waking:
                 await self._later(due)
                 raise
             except AlreadyExists:
-                pass  # it was said before, of a few more or less, and the answer was lost
+                # It was said before, of a few more or less: by another replica, or the answer was lost. Who has ended
+                # since then has a wake of another id, and is not to be taken for told.
+                told = []
             except Refusal as refusal:
                 if refusal.reason in _BUSY:
                     await self._later(due)

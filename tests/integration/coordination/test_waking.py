@@ -121,6 +121,25 @@ async def test_a_later_end_gets_a_wake_of_its_own(parts: Parts, sessions: Served
     ]
 
 
+async def test_who_ends_while_another_replica_says_the_wake_is_not_taken_for_told(
+    parts: Parts, sessions: Served
+) -> None:
+    of = coordinator(auto_wake=True)
+    session = idle(sessions, of)
+    await late(parts, of, alpha=("completed", "x"))
+    (due,) = await parts.errands.wakes(parts.clock.now(), 10)
+    first = await parts.errands.untold(due)
+    await parts.sessions.prompt(due.tenant, due.session_id, words_of(first), due.token)  # the other replica
+    await late(parts, of, beta=("completed", "x"))
+    await parts.waking._wake(due)  # this one has read the wake before beta's end, and whom it tells of after it
+    await parts.errands.woken(due, [one.worker_id for one in first], parts.clock.now())
+    session.settle()
+    await parts.waking.round()
+    assert [text for _, text in session.prompts][1:] == [
+        "[Treadle] Worker results are in: beta (succeeded). Collect them and go on."
+    ]
+
+
 async def test_streaming_away_puts_it_off_and_a_deleted_or_outside_coordinator_drops_it(
     parts: Parts, sessions: Served, wake: Wake
 ) -> None:
