@@ -27,7 +27,8 @@ function Blocks({ blocks, code }: { blocks: readonly Block[]; code: Code | undef
   return blocks.map((block, index) => <Part key={index} block={block} code={code} />);
 }
 
-function Part({ block, code }: { block: Block; code: Code | undefined }) {
+/** A block that did not change is not drawn again. */
+const Part = memo(function Part({ block, code }: { block: Block; code: Code | undefined }) {
   switch (block.kind) {
     case "heading": {
       const Heading = block.level === 1 ? "h3" : block.level === 2 ? "h4" : "h5";
@@ -76,7 +77,7 @@ function Part({ block, code }: { block: Block; code: Code | undefined }) {
     case "rule":
       return <hr className="border-line" />;
   }
-}
+});
 
 function Table({ block }: { block: Extract<Block, { kind: "table" }> }) {
   return (

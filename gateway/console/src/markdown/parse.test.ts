@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blocksOf, type Span } from "./parse";
+import { blocksOf, whole, type Span } from "./parse";
 
 const text = (value: string) => ({ kind: "text", text: value });
 
@@ -85,3 +85,26 @@ it.each(["`", "*", "[", "**", "> ", "- ", "|-", "```", "[](", "_a", "~~", "<a "]
     expect(Date.now() - started).toBeLessThan(2_000);
   },
 );
+
+const GROWING = [
+  "# Title\n\nPara with **bold\nand more** text.\n\n- one\n- two\n\n  still two\n    - deep\n\n1. first\n2. second\n",
+  "Title\n=====\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nlast",
+  "```sql\nSELECT 1\n\n# no heading\n```\n\nafter\n\n> quote\nlazy\n\n> again",
+  "see [x] and\n\n[y]\n\n[x]: https://x.example/\n\n[x] again\n\n[y]: https://y.example/\n",
+  "dos\r\n\r\nline ends\r\n\r\n- a\r\n- b",
+  "    indented\n\n    code\n\ntext\n***\n~~~\nopen",
+];
+
+it.each(GROWING)("reads a text that grows as it reads the whole: %j", (text) => {
+  for (let end = 1; end <= text.length; end += 1) {
+    const part = text.slice(0, end);
+    expect(blocksOf(part)).toEqual(whole(part).blocks);
+  }
+});
+
+it("keeps the blocks that did not change", () => {
+  const before = blocksOf("kept\n\nlast");
+  const after = blocksOf("kept\n\nlast one\n\nnew");
+  expect(after[0]).toBe(before[0]);
+  expect(after).toHaveLength(3);
+});

@@ -1,162 +1,59 @@
-// Markdown as blocks and spans, by markdown-it's CommonMark with tables. Raw HTML has no meaning here, it is text;
-// only addresses that open a page or a letter become links. Pure.
-import MarkdownIt, { type Token } from "markdown-it";
-
-export type Span =
-  | { kind: "text" | "code"; text: string }
-  | { kind: "strong" | "em" | "del"; spans: Span[] }
-  | { kind: "link"; href: string; spans: Span[] };
-
-export type Block =
-  | { kind: "heading"; level: number; spans: Span[] }
-  | { kind: "paragraph"; spans: Span[] }
-  | { kind: "code"; language: string; text: string }
-  | { kind: "list"; ordered: boolean; start: number; items: Block[][] }
-  | { kind: "quote"; blocks: Block[] }
-  | { kind: "table"; head: Span[][]; rows: Span[][][] }
-  | { kind: "rule" };
+// Markdown as blocks, by markdown-it's CommonMark with tables. Raw HTML has no meaning here, it is text; only addresses
+// that open a page or a letter become links. A text that grows is not read again from its start. Pure.
+import MarkdownIt, { type Env, type Token } from "markdown-it";
+import { blocksIn, type Block } from "./tokens";
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false });
 markdown.validateLink = (url) => /^(?:https?:\/\/|mailto:)/i.test(url);
 
+interface Parsed {
+  source: string;
+  blocks: Block[];
+  /** Where the last block begins: what is appended can change nothing before it. */
+  lastAt: number;
+  /** It has addresses of links apart from their words. */
+  defines: boolean;
+}
+
 /** The last few texts, parsed: an answer that is drawn by several parts of a page is read once. */
 const KEPT = 8;
-const known = new Map<string, Block[]>();
+const known = new Map<string, Parsed>();
 
 export function blocksOf(source: string): Block[] {
   const found = known.get(source);
-  if (found) return found;
-  const blocks = new Reader(markdown.parse(source, {})).blocks();
-  if (known.size >= KEPT) known.delete(known.keys().next().value ?? "");
-  known.set(source, blocks);
-  return blocks;
+  if (found) return found.blocks;
+  const before = [...known.values()].findLast((parsed) => source.startsWith(parsed.source));
+  const parsed = (before && longer(before, source)) ?? whole(source);
+  if (before) known.delete(before.source);
+  else if (known.size >= KEPT) known.delete(known.keys().next().value ?? "");
+  known.set(source, parsed);
+  return parsed.blocks;
 }
 
-/** Walks the flat list of tokens: an opening one stands for all up to its closing one. */
-class Reader {
-  private at = 0;
-
-  constructor(private readonly tokens: readonly Token[]) {}
-
-  /** Blocks up to the token of type `end`, which is passed. */
-  blocks(end = ""): Block[] {
-    const blocks: Block[] = [];
-    for (let token = this.next(); token && token.type !== end; token = this.next()) {
-      const block = this.block(token);
-      if (block) blocks.push(block);
-    }
-    return blocks;
-  }
-
-  private next(): Token | undefined {
-    const token = this.tokens[this.at];
-    this.at += 1;
-    return token;
-  }
-
-  private block(token: Token): Block | undefined {
-    switch (token.type) {
-      case "heading_open": {
-        const spans = this.inline("heading_close");
-        return { kind: "heading", level: Number(token.tag.slice(1)), spans };
-      }
-      case "paragraph_open":
-        return { kind: "paragraph", spans: this.inline("paragraph_close") };
-      case "fence":
-      case "code_block": {
-        const language = token.info.trim().split(/\s+/)[0] ?? "";
-        return { kind: "code", language, text: token.content.replace(/\n$/, "") };
-      }
-      case "bullet_list_open":
-        return { kind: "list", ordered: false, start: 1, items: this.items("bullet_list_close") };
-      case "ordered_list_open": {
-        const start = Number(token.attrGet("start") ?? 1);
-        return { kind: "list", ordered: true, start, items: this.items("ordered_list_close") };
-      }
-      case "blockquote_open":
-        return { kind: "quote", blocks: this.blocks("blockquote_close") };
-      case "table_open":
-        return this.table();
-      case "hr":
-        return { kind: "rule" };
-      default:
-        return undefined;
-    }
-  }
-
-  private items(end: string): Block[][] {
-    const items: Block[][] = [];
-    for (let token = this.next(); token && token.type !== end; token = this.next()) {
-      if (token.type === "list_item_open") items.push(this.blocks("list_item_close"));
-    }
-    return items;
-  }
-
-  private table(): Block {
-    const rows: Span[][][] = [];
-    for (let token = this.next(); token && token.type !== "table_close"; token = this.next()) {
-      if (token.type === "tr_open") rows.push([]);
-      else if (token.type === "inline") rows.at(-1)?.push(spansIn(token.children ?? []));
-    }
-    return { kind: "table", head: rows[0] ?? [], rows: rows.slice(1) };
-  }
-
-  private inline(end: string): Span[] {
-    const spans: Span[] = [];
-    for (let token = this.next(); token && token.type !== end; token = this.next()) {
-      if (token.type === "inline") spans.push(...spansIn(token.children ?? []));
-    }
-    return spans;
-  }
+/** The whole text, read at once. */
+export function whole(source: string): Parsed {
+  const env: Env = {};
+  const tokens = markdown.parse(source, env);
+  const defines = Object.keys(env.references ?? {}).length > 0;
+  return { source, blocks: blocksIn(tokens), lastAt: lastAt(source, tokens), defines };
 }
 
-function spansIn(tokens: readonly Token[]): Span[] {
-  const open: Span[][] = [[]];
-  const links: string[] = [];
-  const add = (span: Span): void => {
-    const spans = open.at(-1);
-    const last = spans?.at(-1);
-    if (span.kind === "text" && last?.kind === "text") last.text += span.text;
-    else spans?.push(span);
-  };
-  for (const token of tokens) {
-    switch (token.type) {
-      case "strong_open":
-      case "em_open":
-      case "s_open":
-        open.push([]);
-        break;
-      case "link_open":
-        open.push([]);
-        links.push(String(token.attrGet("href") ?? ""));
-        break;
-      case "strong_close":
-      case "em_close":
-      case "s_close": {
-        const kind = token.type === "strong_close" ? "strong" : token.type === "em_close" ? "em" : "del";
-        const spans = open.pop() ?? [];
-        add({ kind, spans });
-        break;
-      }
-      case "link_close": {
-        const spans = open.pop() ?? [];
-        add({ kind: "link", href: links.pop() ?? "", spans });
-        break;
-      }
-      case "code_inline":
-        add({ kind: "code", text: token.content });
-        break;
-      case "softbreak":
-      case "hardbreak":
-        add({ kind: "text", text: "\n" });
-        break;
-      case "image":
-        // Nothing is fetched from elsewhere: a picture is a link to itself.
-        add({ kind: "link", href: String(token.attrGet("src") ?? ""), spans: spansIn(token.children ?? []) });
-        break;
-      default:
-        if (token.content !== "") add({ kind: "text", text: token.content });
-    }
-  }
-  return open[0] ?? [];
+/** A text that has grown: only its last block and what came since are read. Undefined: that will not do. */
+function longer(before: Parsed, source: string): Parsed | undefined {
+  if (before.blocks.length === 0 || before.defines || source.includes("\r")) return undefined;
+  const tail = whole(source.slice(before.lastAt));
+  // A link's address that is defined only now may stand for words of earlier blocks.
+  if (tail.defines) return undefined;
+  const blocks = [...before.blocks.slice(0, -1), ...tail.blocks];
+  return { source, blocks, lastAt: before.lastAt + tail.lastAt, defines: false };
 }
+
+function lastAt(source: string, tokens: readonly Token[]): number {
+  const last = tokens.findLast(({ level, nesting, map }) => level === 0 && nesting >= 0 && map);
+  if (!last?.map) return 0;
+  let at = 0;
+  for (let line = 0; line < last.map[0]; line += 1) at = source.indexOf("\n", at) + 1;
+  return at;
+}
+
+export type { Block, Span } from "./tokens";
