@@ -176,6 +176,7 @@ def _agents(settings: RunnerSettings, toolbox: Toolbox) -> list[Agents]:
             settings.openai_model,
             silence=settings.openai_timeout_seconds,
             reasoning_effort=settings.openai_reasoning_effort,
+            usage=settings.openai_usage,
         )
         agents.append(OpenAi(endpoint, toolbox))
     if "pi" in settings.session_adapters and settings.pi_command and shutil.which(settings.pi_command[0]):

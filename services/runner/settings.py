@@ -71,6 +71,8 @@ class RunnerSettings(CommonSettings):
     """Silence after which the endpoint is given up."""
     openai_reasoning_effort: bool = True
     """Whether a session's thinking level is sent to the endpoint; some models refuse it."""
+    openai_usage: bool = True
+    """Whether the endpoint is asked to count tokens; some refuse that."""
     pi_command: Annotated[tuple[str, ...], NoDecode] = ("pi",)
     """How Pi (`@mariozechner/pi-coding-agent` 0.73.1) is called: words."""
     pi_environment: Annotated[tuple[str, ...], NoDecode] = ()

@@ -21,6 +21,12 @@ def piece(content: str | None = None, finish: str | None = None, **delta: Any) -
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
 
 
+def counted(read: int, written: int) -> Chunk:
+    """The last chunk, which counts tokens and says nothing."""
+    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": usage}
+
+
 def calling(*calls: tuple[str, str, str]) -> list[Chunk]:
     """The chunks of an answer that calls tools: (id, name, arguments), the arguments in two pieces."""
     chunks = []

@@ -67,10 +67,12 @@ def _settled(said: Settled) -> pb.TurnSettled:
     """A text that is too long is cut, and the turn says so."""
     encoded = encodable(said.text).encode()
     text = encoded[:_TEXT_BYTES].decode("utf-8", "ignore")
+    usage = pb.Usage(input_tokens=said.usage.read, output_tokens=said.usage.written)
     if not isinstance(said.end, Outcome):
-        return pb.TurnSettled(turn_id=said.turn, outcome="failed", code=said.end, final_text=text)
+        return pb.TurnSettled(turn_id=said.turn, outcome="failed", code=said.end, final_text=text, usage=usage)
     cut = said.end is Outcome.OK and len(encoded) > _TEXT_BYTES
-    return pb.TurnSettled(turn_id=said.turn, outcome=Outcome.TRUNCATED if cut else said.end, final_text=text)
+    end = Outcome.TRUNCATED if cut else said.end
+    return pb.TurnSettled(turn_id=said.turn, outcome=end, final_text=text, usage=usage)
 
 
 def answer_of(response: pb.AttachResponse) -> Answer:

@@ -116,11 +116,24 @@ class GateClosed:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a turn has read and written, as the model's provider counts them."""
+
+    read: int = 0
+    written: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.read + other.read, self.written + other.written)
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSettled:
-    """The turn is over. `text`: what stands of its answer, the blocks parted by empty lines."""
+    """The turn is over. `text`: what stands of its answer, the blocks parted by empty lines. `usage`: what it cost;
+    nothing where nobody counts."""
 
     end: Outcome | TurnFailure
     text: str
+    usage: Usage = field(default=Usage(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from services.runner.domain.agent import (
     TextReset,
     Tool,
     TurnFailure,
+    Usage,
 )
 
 
@@ -58,6 +59,7 @@ class Settled:
     turn: str
     end: Outcome | TurnFailure
     text: str
+    usage: Usage = field(default=Usage())
 
 
 Said: TypeAlias = ActivityDelta | TextDelta | TextReset | Tool | Status | AskedPerson | TookBack | Settled

@@ -79,6 +79,7 @@ async def test_a_turn_goes_up_and_its_state_is_kept(service: FakeStreaming, runn
     end = await settled(service, session)
     assert (end.turn_id, end.outcome, end.final_text) == ("trn_1", "ok", "You said: Good morning")
     assert session.text == "You said: Good morning"
+    assert (end.usage.input_tokens, end.usage.output_tokens) == (2, 9)
     await service.until(lambda: session.uploads and session.taken == 1)
     turn, digest = session.uploads[0]
     assert (turn, orjson.loads(service.states[digest])) == ("trn_1", {"prompts": ["Good morning"]})

@@ -274,7 +274,7 @@ class _Hold:
         turn, self._running = self._turn, False
         self._gates.clear()
         state = await self._state()
-        await self._outbox.put(Settled(turn, event.end, event.text))
+        await self._outbox.put(Settled(turn, event.end, event.text, event.usage))
         if state is not None:
             self._attached.keep(turn, state)
         self._leaving.idle()

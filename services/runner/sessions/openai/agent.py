@@ -26,6 +26,7 @@ from services.runner.domain.agent import (
     Outcome,
     TurnFailure,
     TurnSettled,
+    Usage,
 )
 from services.runner.domain.context import with_context
 from services.runner.domain.reply import Reply
@@ -52,6 +53,8 @@ class Endpoint:
     retries: int = 2
     reasoning_effort: bool = True
     """Whether the thinking level is sent; a session's level `off` never is."""
+    usage: bool = True
+    """Whether the endpoint is asked to count tokens."""
 
 
 class OpenAi:
@@ -79,6 +82,7 @@ class OpenAiAgent:
         self._reply = Reply()
         self._asked = 0
         self._numbers = count(1)
+        self._usage = Usage()
         self._conversation = Conversation()
         self._running = False
         self._turn: asyncio.Task[None] | None = None
@@ -99,6 +103,7 @@ class OpenAiAgent:
     async def prompt(self, text: str, context: str = "") -> None:
         """Begins a turn."""
         self._reply.begin()
+        self._usage = Usage()
         self._running = True
         self._ask(with_context(text, context))
 
@@ -179,13 +184,19 @@ class OpenAiAgent:
             more["reasoning_effort"] = _EFFORTS[self._task.thinking]
         if offers:
             more["tools"] = offers
+        if self._endpoint.usage:
+            more["stream_options"] = {"include_usage": True}
         messages: Any = self._conversation.messages
         model = self._task.model or self._endpoint.model
         reason: str | None = None
+        usage = Usage()
         stream = await self._client.chat.completions.create(model=model, messages=messages, stream=True, **more)
         async with stream:
             async for chunk in stream:
                 reason = await self._hear(chunk, calls) or reason
+                if chunk.usage is not None:  # in the last piece; some endpoints count up in each
+                    usage = Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
+        self._usage += usage
         match reason:
             case None:
                 return TurnFailure.PROVIDER_ERROR
@@ -214,7 +225,7 @@ class OpenAiAgent:
     async def _settle(self, end: Outcome | TurnFailure) -> None:
         self._running = False
         self._keep_answer()
-        await self._emit(TurnSettled(end, self._reply.standing))
+        await self._emit(TurnSettled(end, self._reply.standing, self._usage))
 
     def _keep_answer(self) -> None:
         """What stands of the newest answer is part of the conversation, also when it was cut."""

@@ -27,6 +27,7 @@ from services.runner.domain.agent import (
     ToolStatus,
     TurnFailure,
     TurnSettled,
+    Usage,
 )
 from services.runner.domain.reply import Reply
 from services.runner.sessions.pi.dialogs import METHODS, answer_of, cancel_of, gate_of
@@ -77,6 +78,7 @@ class Mapper:
         self._abort_end: Outcome | TurnFailure = Outcome.ABORTED
         self._barrier: str | None = None
         self._end: Outcome | TurnFailure | None = None
+        self._usage = Usage()
         self._tools: dict[str, Tool] = {}
         self._gates: dict[str, GateOpened] = {}
         self._reply.begin()
@@ -172,6 +174,7 @@ class Mapper:
             self._message += 1
         else:
             self._end = _OUTCOMES.get(str(message.get("stopReason")), TurnFailure.PROVIDER_ERROR)
+            self._usage += _usage_of(message.get("usage"))
         return []
 
     def _update(self, event: Any) -> list[Step]:
@@ -252,7 +255,7 @@ class Mapper:
         """Calls that are open failed, gates that are open have nobody to answer to."""
         tools = [Tool(tool.call_id, tool.name, ToolStatus.FAILED) for tool in self._tools.values()]
         gates = self._cancel_gates()
-        settled = TurnSettled(end, self._reply.standing)
+        settled = TurnSettled(end, self._reply.standing, self._usage)
         self._begin_turn()
         self.running = False
         return [*tools, *gates, settled]
@@ -263,6 +266,16 @@ class Mapper:
             steps += [Send(cancel_of(key)), GateClosed(key, GateEnd.CANCELLED)]
         self._gates.clear()
         return steps
+
+
+def _usage_of(told: Any) -> Usage:
+    """What one message cost; what is kept in a cache is read, too."""
+    counts = told if isinstance(told, dict) else {}
+    read, written = [
+        sum(counts[name] for name in names if type(counts.get(name)) is int and counts[name] > 0)
+        for names in (("input", "cacheRead", "cacheWrite"), ("output",))
+    ]
+    return Usage(read, written)
 
 
 def _call_id(call: str) -> str:

@@ -1,6 +1,7 @@
 """The scripted agent: does what the prompt says, step by step; it may be steered and aborted at any point.
 
-Deterministic: the same prompts give the same events. Steering is a list of steps that goes before what is left.
+Deterministic: the same prompts give the same events. Steering is a list of steps that goes before what is left. A word
+is a token.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from services.runner.domain.agent import (
     ToolStatus,
     TurnFailure,
     TurnSettled,
+    Usage,
 )
 from services.runner.domain.reply import Reply
 from services.runner.sessions.scripted.directives import (
@@ -88,6 +90,7 @@ class ScriptedAgent:
         self._toolbox = toolbox
         self._team: Teamwork | None = None
         self._context = ""
+        self._usage = Usage()
         self._reply = Reply()
         self._said = 0
         self._prompts: list[str] = []
@@ -113,6 +116,7 @@ class ScriptedAgent:
     async def prompt(self, text: str, context: str = "") -> None:
         """Begins a turn."""
         self._context = context
+        self._usage = Usage(read=len(text.split()) + len(context.split()))
         self._prompts = [*self._prompts, text][-_REMEMBERED:]
         self._reply.begin()
         self._steps = deque(steps_of(text, context))
@@ -168,7 +172,7 @@ class ScriptedAgent:
         if self._tool is not None:
             await self._end_tool(ToolStatus.FAILED)
         await self._cancel_gate()
-        await self._emit(TurnSettled(end, self._reply.standing))
+        await self._emit(TurnSettled(end, self._reply.standing, self._usage))
 
     async def _do(self, step: Step) -> None:
         match step:
@@ -219,6 +223,7 @@ class ScriptedAgent:
         self._said += 1
         say = self._reply.thinking if thinking else self._reply.text
         for piece in _WORDS.findall(words):
+            self._usage += Usage(written=1)
             for event in say((self._said, 0), piece):
                 await self._emit(event)
             await asyncio.sleep(self._pace)

@@ -62,7 +62,7 @@ class Replay:
 
     @property
     def lines(self) -> bytes:
-        return b"".join(orjson.dumps({"event": type(e).__name__, **asdict(e)}) + b"\n" for e in self.events)
+        return b"".join(orjson.dumps({"event": type(e).__name__, **_said(e)}) + b"\n" for e in self.events)
 
 
 def recorded(name: str) -> list[dict[str, Any]]:
@@ -108,3 +108,8 @@ def _is_json(line: str) -> bool:
         return isinstance(orjson.loads(line), dict)
     except orjson.JSONDecodeError:
         return False
+
+
+def _said(event: AgentEvent) -> dict[str, Any]:
+    """What is told of it; what it cost is no part of the stream."""
+    return {name: value for name, value in asdict(event).items() if name != "usage"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from services.runner.domain.agent import AgentTask, Outcome, Tool, ToolStatus, TurnFailure
+from services.runner.domain.agent import AgentTask, Outcome, Tool, ToolStatus, TurnFailure, Usage
 from services.runner.sessions.openai.agent import Endpoint, OpenAi
 from services.runner.sessions.openai.calls import Calls
-from tests.fakes.chat_endpoint import ChatEndpoint, Reply, calling, chatting, piece
+from tests.fakes.chat_endpoint import ChatEndpoint, Reply, calling, chatting, counted, piece
 from tests.fakes.toolbox import FakeToolbox
 from tests.unit.runner.sessions.heard import Heard, task
 
@@ -153,3 +153,14 @@ def test_calls_come_in_pieces() -> None:
     calls.hear(None)
     made = calls.made(iter(range(7, 9)))
     assert [(one.id, one.name, one.arguments) for one in made] == [("c1", "a", '{"y":1}'), ("call_7", "b", '{"x":2}')]
+
+
+async def test_tokens_are_counted_over_all_answers_of_a_turn_as_the_endpoint_says() -> None:
+    first = Reply([*calling(("c1", "thread_status", "{}")), counted(100, 20)])
+    second = Reply([piece("Done."), piece(finish="stop"), counted(130, 5)])
+    async with talking(toolbox(), first, second, DONE) as (agent, heard, endpoint):
+        await agent.prompt("Hi")
+        assert (await heard.settled()).usage == Usage(230, 25)
+        await agent.prompt("And again")
+        assert (await heard.settled(2)).usage == Usage()
+    assert endpoint.asked[0]["stream_options"] == {"include_usage": True}

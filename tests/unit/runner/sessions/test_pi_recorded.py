@@ -19,6 +19,7 @@ from services.runner.domain.agent import (
     Tool,
     TurnFailure,
     TurnSettled,
+    Usage,
 )
 from tests.unit.runner.sessions.replay import GOLDEN, NAMES, RECORDED, Replay, replay
 
@@ -109,3 +110,8 @@ def test_d27_11_a_dialog_is_a_gate_and_its_answer_goes_back() -> None:
     (gate,) = [event for event in done.events if isinstance(event, GateOpened)]
     assert gate.proposal == {"method": "select", "title": "approve?", "options": ["Approve", "Reject"]}
     assert done.sent[1] == {"type": "extension_ui_response", "id": gate.key, "value": "Approve"}
+
+
+def test_what_a_turn_cost_is_the_sum_of_its_messages() -> None:
+    assert [end.usage for end in settled(replay("hello"))] == [Usage(2656, 16)]
+    assert all(end.usage.written > 0 for end in settled(replay("tool")))

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.runner.domain.agent import AgentTask, Outcome, Tool, ToolStatus, TurnFailure
+from services.runner.domain.agent import AgentTask, Outcome, Tool, ToolStatus, TurnFailure, Usage
 from services.runner.sessions.scripted.agent import Scripted
 from services.runner.sessions.scripted.brackets import pairs, parted
 from services.runner.sessions.scripted.team import Brief, Spawn, asked_for, coordinates, works
@@ -255,3 +255,8 @@ def test_brackets_pair_from_the_inside_and_parts_know_them() -> None:
     assert list(pairs("a [[b [[c]] d]] [[ e")) == [(2, 15), (6, 11)]
     assert list(pairs("]] [[x]]")) == [(3, 8)]
     assert parted("a | [[b|c]] d || e") == ["a", "[[b|c]] d", "e"]
+
+
+async def test_a_word_is_a_token() -> None:
+    heard = await told("[[words 5]] and two", team(), "three words more")
+    assert (await heard.settled()).usage == Usage(7, 7)
