@@ -87,15 +87,22 @@ class Starting:
     async def sweep(self) -> None:
         """Twice a second: starts whose time is over have failed. Runs until cancelled."""
         while True:
-            for key, turn_id in await self._rows.stale(_SWEEP_MOST):
-                try:
-                    async with self._workshop.work() as work:
-                        await self._fail(work, await work.lock(key), turn_id, SYSTEM, stale=True)
-                except Refusal as refusal:  # one session's trouble is not the others' (PUB07): again in a moment
-                    _log.warning("starts.wait", session=key.session, reason=refusal.reason)
-                except Exception:
-                    _log.exception("start.not_ended", session=key.session)
+            try:
+                for key, turn_id in await self._rows.stale(_SWEEP_MOST):
+                    await self._end_stale(key, turn_id)
+            except Unavailable as refusal:
+                _log.warning("starts.wait", reason=refusal.reason)
             await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _end_stale(self, key: SessionKey, turn_id: str) -> None:
+        """One session's trouble is not the others' (PUB07): again in a moment."""
+        try:
+            async with self._workshop.work() as work:
+                await self._fail(work, await work.lock(key), turn_id, SYSTEM, stale=True)
+        except Refusal as refusal:
+            _log.warning("start.waits", session=key.session, reason=refusal.reason)
+        except Exception:
+            _log.exception("start.not_ended", session=key.session)
 
     async def _first(self, asked: Asked) -> tuple[Session, str]:
         """T1. A session that is `starting` with the turn, or that has it already."""

@@ -7,11 +7,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import grpc
 import pytest
 
+from services.engines import Engines
 from services.kernel.errors import NotAllowed
 from services.kernel.postgres import Database
 from services.kernel.principal import LOCAL, Principal
@@ -240,6 +242,37 @@ async def test_a_session_that_is_deleted_while_its_turn_starts_has_no_turn(
     await refused(asking, "SESSION_NOT_FOUND")
     async with database.connection() as tx:
         assert await tx.raw.fetchval("SELECT count(*) FROM jobs") == 0
+
+
+async def test_pub07_starts_that_fell_into_two_seconds_without_the_database_are_over_when_it_is_back(
+    replica: Start, planning: FakePlanning, database_url: str, servers: Engines
+) -> None:
+    streaming = await replica()
+    names = [await streaming.session() for _ in range(3)]
+    planning.hold(keeps_before=True)
+    asked = [asyncio.create_task(prompt(streaming, name)) for name in names]
+    async with asyncio.timeout(30):
+        while planning.asked < 3:
+            await asyncio.sleep(0.01)
+    admin = await asyncpg.connect(servers.admin_url())
+    base = urlsplit(database_url).path.removeprefix("/")
+    try:
+        await admin.execute(f'ALTER DATABASE "{base}" ALLOW_CONNECTIONS false')
+        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", base)
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)  # planning has two seconds to answer
+    finally:
+        await admin.execute(f'ALTER DATABASE "{base}" ALLOW_CONNECTIONS true')
+        await admin.close()
+    assert all(isinstance(one, grpc.aio.AioRpcError) for one in outcomes)
+    planning.free.set()
+    for name in names:
+        async with asyncio.timeout(60):
+            while True:
+                with suppress(grpc.aio.AioRpcError):
+                    assert (await reached(streaming, name, State.STATE_FAILED)).code == "start_failed"
+                    break
+        await prompt(streaming, name)
+        assert sorted(planning.turns[id_of(name)]) == [1, 2]
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
