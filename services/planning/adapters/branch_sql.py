@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import bindparam, delete, func, select, tuple_, update
+from sqlalchemy import bindparam, delete, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel.postgres import compiled
@@ -55,4 +55,3 @@ PAGE: Final = compiled(
     .order_by(_b.created_at, _b.session_id)
     .limit(bindparam("most"))
 )
-COUNT_UNDER_WAY: Final = compiled(select(func.count()).where(_UNDER_WAY))

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from services.kernel.ids import new_id
 from services.kernel.postgres import Row, Statement, Tx
+from services.planning.adapters import restore_sql, workspace_sql
 from services.planning.adapters import turn_sql as sql
-from services.planning.adapters import workspace_sql
 from services.planning.adapters.rows import steps_of_json, workspace_of
 from services.planning.application.work import Restored
 from services.planning.domain import snapshot as kept
@@ -52,7 +52,7 @@ async def keep(tx: Tx, workspace: Workspace, steps: Steps, now: datetime) -> Non
 
 async def restored(tx: Tx, tenant: str, session_id: str, turn: int) -> Restored:
     """Two queries, whatever the turn: where it is, and what it says. Inside one transaction (C2)."""
-    row = await _located(tx, sql.RESTORED, tenant, session_id, turn)
+    row = await _located(tx, restore_sql.RESTORED, tenant, session_id, turn)
     shelf = _shelf(row)
     texts = {one.sha256: one.content for one in shelf if one.content is not None}
     blobs = await _blobs(tx, row, {one.sha256 for one in shelf} - set(texts))
@@ -63,7 +63,7 @@ async def restored(tx: Tx, tenant: str, session_id: str, turn: int) -> Restored:
 
 async def branched(tx: Tx, tenant: str, session_id: str, turn: int) -> Restored:
     """As `restored`, without the contents of documents: those of the live workspace are kept now, if they are not."""
-    row = await _located(tx, sql.RESTORED_WITHOUT_CONTENTS, tenant, session_id, turn)
+    row = await _located(tx, restore_sql.RESTORED_WITHOUT_CONTENTS, tenant, session_id, turn)
     if row["next_number"] is None:
         of = {"of_tenant": tenant, "of_id": session_id, "of_family": row["family"]}
         await tx.execute(sql.KEEP_CONTENTS, **of)

@@ -8,8 +8,9 @@ from sqlalchemy import Integer, bindparam, func, select
 
 from services.kernel.postgres import compiled
 from services.planning.adapters.branch_sql import BRANCH_FIELDS
+from services.planning.adapters.restore_sql import live_steps
 from services.planning.adapters.tables import BRANCHES, DOCUMENTS, STRETCHES, TURNS, WORKSPACES
-from services.planning.adapters.turn_sql import TURN_FIELDS, live_steps
+from services.planning.adapters.turn_sql import TURN_FIELDS
 from services.planning.adapters.workspace_sql import DOCUMENT_FIELDS, HELD, HOLDING, MINE, SHOWN
 
 _w, _t, _r, _b, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, BRANCHES.c, DOCUMENTS.c

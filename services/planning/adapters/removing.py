@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from services.kernel.postgres import Tx
-from services.planning.adapters import branch_sql, turn_sql
+from services.planning.adapters import branch_sql, sweep_sql
 from services.planning.adapters import workspace_sql as sql
 from services.planning.domain.workspace import Workspace
 
@@ -18,9 +18,9 @@ async def remove(tx: Tx, workspace: Workspace, at: datetime) -> None:
     await tx.execute(sql.TOMBSTONE, **of, at=at)
     await tx.execute(sql.DELETE, **of)
     await tx.fetchval(sql.LOCK_FAMILY, **of_family)
-    await tx.execute(turn_sql.SWEEP_TURNS, **of_family)
-    await tx.execute(turn_sql.SWEEP_BLOBS, **of_family)
+    await tx.execute(sweep_sql.SWEEP_TURNS, **of_family)
+    await tx.execute(sweep_sql.SWEEP_BLOBS, **of_family)
     await tx.execute(sql.ORPHAN, **of, of_family=workspace.family)
-    await tx.execute(turn_sql.DELETE_FAMILY, **of_family)
+    await tx.execute(sweep_sql.DELETE_FAMILY, **of_family)
     await tx.execute(branch_sql.ORPHAN, **of)
     await tx.execute(branch_sql.FORGET_FAILED, **of)
