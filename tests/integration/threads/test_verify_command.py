@@ -51,8 +51,10 @@ async def test_a_fault_is_named_and_the_exit_code_is_one(
     code, told = await verify(database_url, "--json")
     verdict = orjson.loads(told)
     assert (code, verdict["ok"]) == (1, False)
-    assert all(fault.startswith(umbrella.id) for fault in verdict["faults"])
-    assert any(says in fault for fault in verdict["faults"])
+    (threads_verdict,) = verdict["services"]
+    findings = threads_verdict["findings"]
+    assert {(one["tenant"], one["id"], one["rule"]) for one in findings} == {("default", umbrella.id, "thread")}
+    assert any(says in one["words"] for one in findings)
 
 
 async def test_a_database_that_is_not_there_is_unavailable() -> None:
