@@ -16,6 +16,7 @@ from typing import Final, Self, TypeVar
 import uvloop
 
 from services.kernel import telemetry
+from services.kernel.errors import Unavailable
 from services.kernel.settings import CommonSettings, SettingsFault, load
 
 _log = telemetry.get_logger("lifecycle")
@@ -93,6 +94,9 @@ class Lifecycle:
             begin = asyncio.get_running_loop().time()
             try:
                 await run()
+            except Unavailable as refusal:
+                telemetry.DUTY_FAILURES.labels(f"{self.name}.{duty}").inc()
+                _log.warning("duty.waits", deployable=self.name, duty=duty, reason=refusal.reason, again_in=backoff)
             except Exception:
                 telemetry.DUTY_FAILURES.labels(f"{self.name}.{duty}").inc()
                 _log.exception("duty.failed", deployable=self.name, duty=duty, again_in=backoff)

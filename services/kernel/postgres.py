@@ -32,6 +32,8 @@ _AWAY: Final = (
     asyncpg.CrashShutdownError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.DiskFullError,
+    # A connection whose server has said good-bye and not hung up yet: asyncpg takes no more words for it.
+    asyncpg.InternalClientError,
     ConnectionError,
     OSError,
 )

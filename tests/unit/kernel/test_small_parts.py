@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
-from services.kernel.errors import Invalid
+from services.kernel.errors import Invalid, Unavailable
 from services.kernel.ids import is_id, new_id
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.paging import PageTokens, page_size
@@ -87,6 +88,25 @@ async def test_a_duty_that_fails_is_started_again_and_one_that_blocks_is_cancell
         life.spawn("failing", failing)
         await again.wait()
     assert tries == 2
+
+
+async def test_a_duty_whose_neighbour_is_away_is_told_of_without_a_traceback() -> None:
+    again = asyncio.Event()
+    tries = iter((True, False))
+
+    async def waiting() -> None:
+        if next(tries):
+            raise Unavailable("DATABASE_UNAVAILABLE", "the database cannot be reached right now")
+        again.set()
+        await asyncio.Event().wait()
+
+    with capture_logs() as logs:
+        async with asyncio.timeout(10), Lifecycle("test", 1.0) as life:
+            life.spawn("waiting", waiting)
+            await again.wait()
+    (told,) = [entry for entry in logs if entry["event"].startswith("duty.")]
+    assert (told["event"], told["log_level"], told["reason"]) == ("duty.waits", "warning", "DATABASE_UNAVAILABLE")
+    assert "exc_info" not in told
 
 
 async def test_drain_runs_in_order_before_clean_up_in_reverse_and_survives_a_failing_step() -> None:
