@@ -89,22 +89,27 @@ async def rows(tx: Tx, sql: str, *values: object) -> AsyncIterator[Row]:
 
 async def examine(database: Database, checks: Checks, rule_done: Callable[[], None] = lambda: None) -> Verdict:
     """Asks everything over one snapshot. Raises what the database raises."""
+    async with database.transaction(read_snapshot=True) as tx:
+        return await examine_in(tx, checks, rule_done)
+
+
+async def examine_in(tx: Tx, checks: Checks, rule_done: Callable[[], None] = lambda: None) -> Verdict:
+    """As `examine`, in the caller's transaction."""
     findings: list[Finding] = []
     information: list[Finding] = []
     unlisted = 0
-    async with database.transaction(read_snapshot=True) as tx:
-        await tx.raw.execute(_PATIENT)
-        looked_at = {name: int(await tx.raw.fetchval(sql)) for name, sql in checks.counts.items()}
-        for rule in checks.rules:
-            kept = 0
-            async for tenant, subject, words in rule.look(tx):
-                kept += 1
-                if kept <= FINDINGS_MOST:
-                    into = information if rule.information else findings
-                    into.append(Finding(checks.service, tenant, subject, rule.name, words))
-                elif not rule.information:
-                    unlisted += 1
-            rule_done()
+    await tx.raw.execute(_PATIENT)
+    looked_at = {name: int(await tx.raw.fetchval(sql)) for name, sql in checks.counts.items()}
+    for rule in checks.rules:
+        found = 0
+        async for tenant, subject, words in rule.look(tx):
+            found += 1
+            if found <= FINDINGS_MOST:
+                into = information if rule.information else findings
+                into.append(Finding(checks.service, tenant, subject, rule.name, words))
+            elif not rule.information:
+                unlisted += 1
+        rule_done()
     says = [rule.says for rule in checks.rules if not rule.information]
     return Verdict(checks.service, looked_at, says, findings, information, unlisted)
 

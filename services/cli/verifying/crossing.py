@@ -14,7 +14,7 @@ from services.kernel.postgres import Database
 from services.kernel.verifying import FINDINGS_MOST, Finding, Verdict
 
 SERVICE: Final = "across"
-_BETWEEN: Final = 2.0
+BETWEEN: Final = 2.0
 """Seconds between the looks: what is on its way from one service to the other has come by then."""
 
 Suspect = tuple[str, str, str, str]
@@ -33,7 +33,7 @@ class Crossing(Protocol):
         ...
 
 
-async def across(databases: Mapping[str, Database]) -> Verdict | None:
+async def across(databases: Mapping[str, Database], between: float = BETWEEN) -> Verdict | None:
     """What holds between the services that are there; None where no two of them are."""
     crossings: list[Crossing] = []
     streaming, planning = databases.get("streaming"), databases.get("planning")
@@ -47,14 +47,14 @@ async def across(databases: Mapping[str, Database]) -> Verdict | None:
     findings: list[Finding] = []
     unlisted = 0
     for crossing in crossings:
-        found, more = await _twice(crossing)
+        found, more = await twice(crossing, between)
         findings += found
         unlisted += more
     looked_at = {one.name: one.compared for one in crossings}
     return Verdict(SERVICE, looked_at, [says for one in crossings for says in one.says], findings, (), unlisted)
 
 
-async def _twice(crossing: Crossing) -> tuple[list[Finding], int]:
+async def twice(crossing: Crossing, between: float) -> tuple[list[Finding], int]:
     """What is wrong at both looks. Of more suspects than are kept the others are counted, unconfirmed."""
     first: set[tuple[str, str, str]] = set()
     more = 0
@@ -65,7 +65,7 @@ async def _twice(crossing: Crossing) -> tuple[list[Finding], int]:
             more += 1
     if not first:
         return [], 0
-    await asyncio.sleep(_BETWEEN)
+    await asyncio.sleep(between)
     keys = sorted({(tenant, subject) for tenant, subject, _ in first})
     found = [
         Finding(SERVICE, tenant, subject, rule, words)
