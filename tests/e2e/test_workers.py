@@ -105,6 +105,8 @@ async def test_every_end_has_its_reason(tmp_path: Path) -> None:
         assert {name for name, one in roster.items() if one["partial"]} == {
             *("fails", "exits", "cut", "cancelled", "aborted", "timeout")
         }
+        record = await client.get("/api/coordination/roster", params={"coordinator_session_id": team.session})
+        assert int(record.json()["spent_tokens"]) > len(briefs)
 
 
 async def test_thirty_two_workers_over_a_killed_runner_end_with_the_right_reasons(
