@@ -1,7 +1,7 @@
 // A refused command on plans and branches, in a sentence. Pure.
-import { Problem } from "../api/http";
+import { told, type Sentences } from "../text/told";
 
-const SENTENCES: Partial<Record<string, (metadata: Readonly<Record<string, string>>) => string>> = {
+const SENTENCES: Sentences = {
   PLAN_CHANGED: () =>
     "The plan has changed meanwhile, and nothing was done. Look at it again, then repeat it.",
   ETAG_MISMATCH: () => "It has changed meanwhile, and nothing was done.",
@@ -26,11 +26,6 @@ const SENTENCES: Partial<Record<string, (metadata: Readonly<Record<string, strin
   STREAMING_UNAVAILABLE: () => "The sessions cannot be asked just now. Try again in a moment.",
 };
 
-/** What a person is told; the service's own words where we know none better. */
 export function refused(error: Error): string {
-  if (!(error instanceof Problem)) return error.message;
-  const sentence = SENTENCES[error.reason]?.(error.metadata);
-  if (sentence !== undefined) return sentence;
-  const field = error.metadata["field"];
-  return field && !error.message.includes(field) ? `${field}: ${error.message}` : error.message;
+  return told(error, SENTENCES);
 }

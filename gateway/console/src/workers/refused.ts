@@ -1,8 +1,8 @@
 // A refused command on workers, in a sentence. Pure.
-import { Problem } from "../api/http";
+import { told, type Sentences } from "../text/told";
 import { statusOf } from "./words";
 
-const SENTENCES: Partial<Record<string, (metadata: Readonly<Record<string, string>>) => string>> = {
+const SENTENCES: Sentences = {
   NAME_TAKEN: () => "This session has a worker of that name already. Choose another name.",
   INVALID_NAME: () =>
     "A name has small letters, digits, - and _, at most 64, and begins with a letter or a digit.",
@@ -27,11 +27,6 @@ const SENTENCES: Partial<Record<string, (metadata: Readonly<Record<string, strin
   STREAMING_UNAVAILABLE: () => "The sessions cannot be asked just now. Try again in a moment.",
 };
 
-/** What a person is told; the service's own words where we know none better. */
 export function refused(error: Error): string {
-  if (!(error instanceof Problem)) return error.message;
-  const sentence = SENTENCES[error.reason]?.(error.metadata);
-  if (sentence !== undefined) return sentence;
-  const field = error.metadata["field"];
-  return field && !error.message.includes(field) ? `${field}: ${error.message}` : error.message;
+  return told(error, SENTENCES);
 }
