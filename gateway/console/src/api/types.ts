@@ -50,6 +50,8 @@ export interface Thread {
   latest_activity?: string;
   parent_id?: string;
   root_id?: string;
+  /** Where an agent proposed it. */
+  session_id?: string;
   card_kind?: CardKind;
   display_mode?: DisplayMode;
   intent?: { text?: string; confidence?: number };

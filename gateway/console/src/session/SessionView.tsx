@@ -16,6 +16,7 @@ import { useMessages, useOpenGates, useSession, type Gate } from "./api";
 import { Composer } from "./Composer";
 import { Conversation } from "./Conversation";
 import { conversation } from "./said";
+import { Matters } from "./Matters";
 import type { OpenGate } from "./projection";
 import { SessionHeader } from "./SessionHeader";
 import { SIDES, type Side } from "./sides";
@@ -129,6 +130,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
         onResume={resume}
       />
       <BranchOf session={session} />
+      <Matters session={session} />
       {assignment.data ? <WorkerOf worker={assignment.data} /> : null}
       <div
         className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}

@@ -13,6 +13,7 @@ import { Empty, Skeleton } from "../ui/Quiet";
 import { StateChip } from "../ui/State";
 import { DecisionPanel } from "./DecisionPanel";
 import { History } from "./History";
+import { ProposedIn } from "./ProposedIn";
 import { Understanding } from "./Understanding";
 import { WaitsFor } from "./WaitsFor";
 
@@ -59,6 +60,7 @@ export function ThreadView({ id, focus }: Props) {
       <header className="flex flex-col gap-2">
         <Breadcrumb thread={thread} />
         <Facts thread={thread} />
+        <ProposedIn thread={thread} />
         <h1
           id="thread-title"
           ref={title}
