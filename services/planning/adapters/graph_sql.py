@@ -8,7 +8,8 @@ from sqlalchemy import bindparam, func, literal_column, select, true, tuple_
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from services.kernel.postgres import compiled
-from services.planning.adapters.tables import BLOBS, STEPS, STRETCHES, TURNS, WORKSPACES
+from services.planning.adapters.blob_sql import text_of
+from services.planning.adapters.tables import STEPS, STRETCHES, TURNS, WORKSPACES
 from services.planning.adapters.turn_sql import TURN_FIELDS
 from services.planning.adapters.workspace_sql import SHOWN
 
@@ -81,7 +82,7 @@ def _holder() -> Any:
 
 
 def _nodes(*, first: bool) -> Any:
-    following, text = _following(), BLOBS.alias("text")
+    following = _following()
     of = (_n.c.tenant == bindparam("of_tenant")) & (_n.c.family == bindparam("of_family"))
     if not first:
         place = tuple_(bindparam("after_time", type_=_n.c.begun_at.type), bindparam("after_id"))
@@ -94,16 +95,11 @@ def _nodes(*, first: bool) -> Any:
             following.c.kept.label("next_kept"),
             following.c.leaves.label("next_leaves"),
             following.c.done_leaves.label("next_done_leaves"),
-            func.coalesce(func.convert_from(text.c.data, literal_column("'UTF8'")), "").label("next_objective"),
+            func.coalesce(text_of(_n.c.tenant, _n.c.family, following.c.objective, _n, following), "").label(
+                "next_objective"
+            ),
         )
-        .select_from(
-            _n.outerjoin(following, true()).outerjoin(
-                text,
-                (text.c.tenant == _n.c.tenant)
-                & (text.c.family == _n.c.family)
-                & (text.c.sha256 == following.c.objective),
-            )
-        )
+        .select_from(_n.outerjoin(following, true()))
         .where(of)
         .order_by(_n.c.begun_at, _n.c.turn_id)
         .limit(bindparam("most"))

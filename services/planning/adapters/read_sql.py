@@ -11,7 +11,7 @@ from services.planning.adapters.branch_sql import BRANCH_FIELDS
 from services.planning.adapters.restore_sql import live_steps
 from services.planning.adapters.tables import BRANCHES, DOCUMENTS, STRETCHES, TURNS, WORKSPACES
 from services.planning.adapters.turn_sql import TURN_FIELDS
-from services.planning.adapters.workspace_sql import DOCUMENT_FIELDS, HELD, HOLDING, MINE, SHOWN
+from services.planning.adapters.workspace_sql import DOCUMENT_FIELDS, HELD, MINE, SHOWN
 
 _w, _t, _r, _b, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, BRANCHES.c, DOCUMENTS.c
 
@@ -24,9 +24,9 @@ PAIR: Final = compiled(
 )
 EXISTS: Final = compiled(select(_w.family).where(MINE))
 DOCUMENT: Final = compiled(
-    select(HELD.label("content"), *(_d[name] for name in DOCUMENT_FIELDS))
-    .select_from(HOLDING)
-    .where(_d.tenant == bindparam("of_tenant"), _d.session_id == bindparam("of_id"), _d.key == bindparam("of_key"))
+    select(HELD.label("content"), *(_d[name] for name in DOCUMENT_FIELDS)).where(
+        _d.tenant == bindparam("of_tenant"), _d.session_id == bindparam("of_id"), _d.key == bindparam("of_key")
+    )
 )
 TURNS_OF: Final = compiled(
     select(*(_t[name] for name in TURN_FIELDS))

@@ -8,7 +8,8 @@ from sqlalchemy import bindparam, case, func, literal_column, select, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from services.kernel.postgres import compiled
-from services.planning.adapters.tables import BLOBS, DOCUMENTS, STEPS, STRETCHES, TURNS, WORKSPACES
+from services.planning.adapters.blob_sql import data_of, text_of
+from services.planning.adapters.tables import DOCUMENTS, STEPS, STRETCHES, TURNS, WORKSPACES
 from services.planning.adapters.workspace_sql import MINE, SHOWN
 
 _w, _t, _r, _s, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, STEPS.c, DOCUMENTS.c
@@ -28,16 +29,11 @@ def live_steps() -> Any:
 def live_documents(*, contents: bool) -> Any:
     """The documents as they are now: a JSON array of [key, sha256, locked, content]; content null where it is not
     asked for."""
-    own = BLOBS.alias("own")
-    held = func.coalesce(_d.content, func.convert_from(own.c.data, literal_column("'UTF8'")))
+    held = func.coalesce(_d.content, text_of(_d.tenant, _w.family, _d.sha256, DOCUMENTS, WORKSPACES))
     row = func.jsonb_build_array(_d.key, _d.sha256, _d.locked, held if contents else literal_column("NULL"))
-    of = DOCUMENTS
-    if contents:
-        same = (own.c.tenant == _d.tenant) & (own.c.family == _w.family) & (own.c.sha256 == _d.sha256)
-        of = DOCUMENTS.outerjoin(own, same & _d.content.is_(None))  # type: ignore[assignment]
     return (
         select(func.coalesce(func.jsonb_agg(aggregate_order_by(row, _d.position)), literal_column("'[]'::jsonb")))
-        .select_from(of)
+        .select_from(DOCUMENTS)
         .where(_d.tenant == _w.tenant, _d.session_id == _w.session_id)
         .correlate(WORKSPACES)
         .scalar_subquery()
@@ -45,16 +41,23 @@ def live_documents(*, contents: bool) -> Any:
 
 
 def _this() -> Any:
-    return (
+    one = (
         select(_t.number, _t.turn_id, _t.running, _t.kept)
-        .select_from(STRETCHES.join(TURNS, (_t.tenant == _r.tenant) & (_t.line == _r.line)))
         .where(
-            _r.tenant == _w.tenant,
-            _r.session_id == _w.session_id,
+            _t.tenant == _r.tenant,
+            _t.line == _r.line,
             _t.number == bindparam("of_turn"),
             _t.number > _r.low,
             _t.number <= _r.high,
         )
+        .limit(1)  # so that it is looked up by its whole key, stretch by stretch
+        .correlate(STRETCHES)
+        .lateral("one")
+    )
+    return (
+        select(one)
+        .select_from(STRETCHES.join(one, true()))
+        .where(_r.tenant == _w.tenant, _r.session_id == _w.session_id)
         .correlate(WORKSPACES)
         .lateral("this")
     )
@@ -88,7 +91,6 @@ def _following() -> Any:
 
 def _restored(*, contents: bool) -> Any:
     this, following = _this(), _following()
-    shelf = BLOBS.alias("shelf")
     last = following.c.number.is_(None)
     return (
         select(
@@ -98,20 +100,11 @@ def _restored(*, contents: bool) -> Any:
                 following.c[name].label(f"next_{name}")
                 for name in ("number", "running", "kept", "objective", "plan", "documents")
             ),
-            shelf.c.data.label("shelf"),
+            data_of(_w.tenant, _w.family, following.c.documents, WORKSPACES, following).label("shelf"),
             case((last, live_steps())).label("live_steps"),
             case((last, live_documents(contents=contents))).label("live_documents"),
         )
-        .select_from(
-            WORKSPACES.outerjoin(this, true())
-            .outerjoin(following, true())
-            .outerjoin(
-                shelf,
-                (shelf.c.tenant == _w.tenant)
-                & (shelf.c.family == _w.family)
-                & (shelf.c.sha256 == following.c.documents),
-            )
-        )
+        .select_from(WORKSPACES.outerjoin(this, true()).outerjoin(following, true()))
         .where(MINE)
     )
 

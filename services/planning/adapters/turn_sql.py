@@ -8,6 +8,7 @@ from sqlalchemy import ARRAY, LargeBinary, Text, bindparam, func, select, true, 
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel.postgres import compiled
+from services.planning.adapters.blob_sql import data_of
 from services.planning.adapters.tables import BLOBS, DOCUMENTS, ENDED_TURNS, TURNS
 
 TURN_FIELDS: Final = (
@@ -92,12 +93,7 @@ KEEP: Final = compiled(
     )
     .on_conflict_do_nothing()
 )
-_THERE = (
-    select(_b.sha256)
-    .where(_b.tenant == _d.tenant, _b.family == bindparam("of_family"), _b.sha256 == _d.sha256)
-    .correlate(DOCUMENTS)
-    .exists()
-)
+_NOT_KEPT = data_of(_d.tenant, bindparam("of_family", type_=Text), _d.sha256, DOCUMENTS).is_(None)
 KEEP_CONTENTS: Final = compiled(
     insert(BLOBS)
     .from_select(
@@ -112,7 +108,7 @@ KEEP_CONTENTS: Final = compiled(
             _d.tenant == bindparam("of_tenant"),
             _d.session_id == bindparam("of_id"),
             _d.content.is_not(None),
-            ~_THERE,
+            _NOT_KEPT,
         )
         .order_by(_d.sha256),
     )

@@ -20,7 +20,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel.postgres import compiled
-from services.planning.adapters.tables import BLOBS, DELETED, DOCUMENTS, FAMILIES, STEPS, STRETCHES, WORKSPACES
+from services.planning.adapters.blob_sql import data_of, text_of
+from services.planning.adapters.tables import DELETED, DOCUMENTS, FAMILIES, STEPS, STRETCHES, WORKSPACES
 
 WORKSPACE_FIELDS: Final = (
     "tenant",
@@ -125,14 +126,15 @@ UPDATE_STEPS: Final = compiled(
 DOCUMENTS_OF: Final = compiled(
     select(*(_d[name] for name in DOCUMENT_FIELDS)).where(_DOCUMENT_OF).order_by(_d.position)
 )
-_own = BLOBS.alias("own")
-HELD: Final = func.coalesce(_d.content, func.convert_from(_own.c.data, literal_column("'UTF8'")))
-"""A document's content: its own, or that of the blob of its digest."""
-HOLDING: Final = DOCUMENTS.join(WORKSPACES, (_w.tenant == _d.tenant) & (_w.session_id == _d.session_id)).outerjoin(
-    _own,
-    (_own.c.tenant == _w.tenant) & (_own.c.family == _w.family) & (_own.c.sha256 == _d.sha256) & _d.content.is_(None),
+_ITS_FAMILY = (
+    select(_w.family)
+    .where(_w.tenant == _d.tenant, _w.session_id == _d.session_id)
+    .correlate(DOCUMENTS)
+    .scalar_subquery()
 )
-CONTENT: Final = compiled(select(HELD).select_from(HOLDING).where(_THE_DOCUMENT))
+HELD: Final = func.coalesce(_d.content, text_of(_d.tenant, _ITS_FAMILY, _d.sha256, DOCUMENTS))
+"""A document's content: its own, or that of the blob of its digest."""
+CONTENT: Final = compiled(select(HELD).where(_THE_DOCUMENT))
 _PUT = insert(DOCUMENTS).values(
     {
         "tenant": bindparam("of_tenant"),
@@ -168,16 +170,10 @@ MAKE_DOCUMENTS: Final = compiled(
             bindparam("of_tenant", type_=Text),
             bindparam("of_id", type_=Text),
             *(_shelf.c[name] for name, _ in _DOCUMENT_COLUMNS),
-            # One look into the index for each: a join would be free to read all that the family has kept. Where it is
-            # not kept, the size is missing, and refused.
-            select(func.octet_length(_own.c.data))
-            .where(
-                _own.c.tenant == bindparam("of_tenant", type_=Text),
-                _own.c.family == bindparam("of_family", type_=Text),
-                _own.c.sha256 == _shelf.c.sha256,
-            )
-            .correlate(_shelf)
-            .scalar_subquery(),
+            # Where it is not kept, the size is missing, and refused.
+            func.octet_length(
+                data_of(bindparam("of_tenant", type_=Text), bindparam("of_family", type_=Text), _shelf.c.sha256, _shelf)
+            ),
             literal_column("1"),
             literal_column("'user'"),
             bindparam("at", type_=_d.updated_at.type),
