@@ -1,0 +1,1 @@
+"""`treadle verify` over several databases at once."""
