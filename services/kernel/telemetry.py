@@ -41,7 +41,13 @@ def configure_logging(
         _no_secrets,
     ]
     renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=out.isatty())
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(
+            colors=out.isatty(),
+            # Without the values of local variables: they may be secrets, and rendering them takes seconds.
+            exception_formatter=structlog.dev.plain_traceback,
+        )
     )
     threshold = getattr(logging, level.upper())
     structlog.configure(

@@ -73,6 +73,7 @@ class CoordinationJobs:
                 provider=str(body.get("provider") or ""),
                 model=str(body.get("model") or ""),
                 thinking=str(body.get("thinking") or ""),
+                coordinator=str(body.get("coordinator_session_id") or ""),
                 token=str(body.get("agent_token") or ""),
             )
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as fault:

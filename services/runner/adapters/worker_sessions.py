@@ -44,6 +44,7 @@ class WorkerStreams:
             thinking=order.thinking,
             title=order.title,
             session_id=order.session.removeprefix("sessions/"),
+            coordinator=f"sessions/{order.coordinator}" if order.coordinator else "",
         )
         await refusing(self._sessions.CreateSession(request, timeout=_CALL_SECONDS, metadata=_as(order)))
 

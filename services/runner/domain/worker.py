@@ -20,6 +20,7 @@ class WorkerOrder:
     provider: str
     model: str
     thinking: str
+    coordinator: str
     token: str = field(repr=False)
 
 

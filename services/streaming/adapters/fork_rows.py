@@ -161,4 +161,5 @@ def _branch(origin: Session, asked: Fork, past: list[Row], ids: dict[str, str], 
         forked_from=origin.id,
         fork_turn=asked.turn,
         forking=True,
+        coordinator="",  # a branch of a worker's conversation is nobody's worker
     )

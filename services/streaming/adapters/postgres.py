@@ -43,6 +43,7 @@ _FIELDS = (
     "forked_from",
     "fork_turn",
     "forking",
+    "coordinator",
 )
 SHOWN = [_s[name] for name in _FIELDS]
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
@@ -62,12 +63,10 @@ _NEWEST_FIRST = (
     .where(_s.tenant == bindparam("of_tenant"), _s.deleted_at.is_(None))
     .order_by(_s.created_at.desc(), _s.id.desc())
 )
-_FIRST_PAGE = compiled(_NEWEST_FIRST.limit(bindparam("size")))
-_NEXT_PAGE = compiled(
-    _NEWEST_FIRST.where(
-        tuple_(_s.created_at, _s.id) < tuple_(bindparam("after_time", type_=_s.created_at.type), bindparam("after_id"))
-    ).limit(bindparam("size"))
-)
+_AFTER = tuple_(_s.created_at, _s.id) < tuple_(bindparam("after_time", type_=_s.created_at.type), bindparam("after_id"))
+_LISTS = {False: _NEWEST_FIRST, True: _NEWEST_FIRST.where(_s.coordinator == "")}
+_FIRST_PAGE = {top: compiled(all_.limit(bindparam("size"))) for top, all_ in _LISTS.items()}
+_NEXT_PAGE = {top: compiled(all_.where(_AFTER).limit(bindparam("size"))) for top, all_ in _LISTS.items()}
 _RECORD = compiled(select(_s.generation, _s.tail_generation, _s.tail_n).where(_MINE))
 _RAISE = compiled(
     update(SESSIONS)
@@ -207,14 +206,16 @@ class PostgresSessions:
         async with self._database.connection() as tx:
             return await session_in(tx, key)
 
-    async def page(self, tenant: str, after: tuple[str, str] | None, size: int) -> Page:
+    async def page(self, tenant: str, after: tuple[str, str] | None, size: int, *, top_level: bool = False) -> Page:
         """One row more than asked for tells whether there are further ones."""
         async with self._database.connection() as tx:
             if after is None:
-                rows = await tx.fetch(_FIRST_PAGE, of_tenant=tenant, size=size + 1)
+                rows = await tx.fetch(_FIRST_PAGE[top_level], of_tenant=tenant, size=size + 1)
             else:
                 time = datetime.fromisoformat(after[0])
-                rows = await tx.fetch(_NEXT_PAGE, of_tenant=tenant, after_time=time, after_id=after[1], size=size + 1)
+                rows = await tx.fetch(
+                    _NEXT_PAGE[top_level], of_tenant=tenant, after_time=time, after_id=after[1], size=size + 1
+                )
         return Page([session_of(row) for row in rows[:size]], len(rows) > size)
 
     async def record(self, key: SessionKey) -> Record:

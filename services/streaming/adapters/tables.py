@@ -39,6 +39,7 @@ SESSIONS: Final = Table(
     Column("command_seq", BigInteger),
     Column("agent_state", Text),
     Column("forked_from", Text),
+    Column("coordinator", Text),
     Column("fork_turn", Integer),
     Column("forking", Boolean),
     Column("workspace_wanted", Boolean),

@@ -88,8 +88,8 @@ class SessionStore(Protocol):
         """The session, or NotFound."""
         ...
 
-    async def page(self, tenant: str, after: tuple[str, str] | None, size: int) -> Page:
-        """Sessions after (created_at, id), newest first."""
+    async def page(self, tenant: str, after: tuple[str, str] | None, size: int, *, top_level: bool = False) -> Page:
+        """Sessions after (created_at, id), newest first; `top_level`: but those that work for another one."""
         ...
 
     async def record(self, key: SessionKey) -> Record:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from services.kernel.bus import Bus
 from services.kernel.clock import Clock
 from services.kernel.errors import Invalid, NotFound, Refusal
@@ -47,6 +49,7 @@ class Sessions:
         thinking: str,
         title: str,
         session_id: str,
+        coordinator: str,
         request_id: str,
         digest: bytes,
     ) -> Session:
@@ -64,7 +67,7 @@ class Sessions:
             thinking=thinking,
             title=title,
         )
-        session = await self._store.create(asked, caller, request_id, digest)
+        session = await self._store.create(replace(asked, coordinator=coordinator), caller, request_id, digest)
         key = SessionKey(session.tenant, session.id)
         if self._workspaces is not None:
             await self._workspaces.ensure(key)
@@ -81,10 +84,10 @@ class Sessions:
         """The session, or NotFound."""
         return await self._store.get(SessionKey(caller.tenant, session_id))
 
-    async def page(self, caller: Principal, after: tuple[str, str] | None, size: int) -> Page:
+    async def page(self, caller: Principal, after: tuple[str, str] | None, size: int, *, top_level: bool) -> Page:
         """A page, newest first. An agent has one session, its own."""
         if caller.kind != "agent":
-            return await self._store.page(caller.tenant, after, size)
+            return await self._store.page(caller.tenant, after, size, top_level=top_level)
         try:
             return Page([await self._store.get(SessionKey(caller.tenant, caller.subject))], False)
         except NotFound:

@@ -69,6 +69,8 @@ class Session:
     fork_turn: int = 0
     forking: bool = False
     """It is being made out of another one."""
+    coordinator: str = ""
+    """The session that this one works for; empty: none."""
 
     @property
     def external(self) -> bool:

@@ -16,7 +16,7 @@ from services.streaming.application.records import Records
 from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
-from services.streaming.transport import translate
+from services.streaming.transport import names, translate
 from services.streaming.transport.access import AUTHORS, READERS, acting, caller, check_own
 from services.streaming.transport.gates import GateMethods
 from services.streaming.transport.turning import TurnMethods, digest_of
@@ -56,6 +56,7 @@ class SessionServicer(TurnMethods, GateMethods):
             thinking=request.thinking,
             title=request.title,
             session_id=request.session_id,
+            coordinator=names.session_id(request.coordinator, "coordinator") if request.coordinator else "",
             request_id=request.request_id,
             digest=digest_of(request),
         )
@@ -70,13 +71,15 @@ class SessionServicer(TurnMethods, GateMethods):
         """A page."""
         reader = caller(READERS)
         size = page_size(request.page_size, default=_PAGE, most=_PAGE_MOST)
-        position = self._tokens.decode(request.page_token, [reader.tenant])
+        # Tokens of the list of all sessions are as they were, so that they stay good.
+        of = [reader.tenant, "top_level"] if request.top_level else [reader.tenant]
+        position = self._tokens.decode(request.page_token, of)
         after = None if position is None else (str(position["time"]), str(position["id"]))
-        page = await self._sessions.page(reader, after, size)
+        page = await self._sessions.page(reader, after, size, top_level=request.top_level)
         answer = pb.ListSessionsResponse(sessions=[translate.session(one) for one in page.sessions])
         if page.more:
             last = page.sessions[-1]
             # The whole timestamp, to the microsecond: a shortened one skips or repeats rows (PUB24).
             place = {"time": last.created_at.astimezone(UTC).isoformat(), "id": last.id}
-            answer.next_page_token = self._tokens.encode(place, [reader.tenant])
+            answer.next_page_token = self._tokens.encode(place, of)
         return answer

@@ -57,6 +57,7 @@ def session(one: Session) -> session_service_pb2.Session:
         forked_from=f"sessions/{one.forked_from}" if one.forked_from else "",
         fork_turn=one.fork_turn,
         forking=one.forking,
+        coordinator=f"sessions/{one.coordinator}" if one.coordinator else "",
     )
     message.create_time.FromDatetime(one.created_at)
     message.update_time.FromDatetime(one.updated_at)

@@ -66,6 +66,28 @@ async def test_sessions_are_listed_newest_first_and_each_once(streaming: Streami
     assert seen == names[::-1]
 
 
+async def test_sessions_that_work_for_another_one_can_be_left_out_of_the_list(streaming: Streaming) -> None:
+    first = await streaming.session(title="coordinator")
+    for n in range(3):
+        made = await streaming.sessions.CreateSession(
+            pb.CreateSessionRequest(adapter="scripted", title=f"Thread: {n}", coordinator=first)
+        )
+        assert made.coordinator == first
+    last = await streaming.session(title="another")
+    page = await streaming.sessions.ListSessions(pb.ListSessionsRequest(page_size=1, top_level=True))
+    assert [one.name for one in page.sessions] == [last]
+    token = page.next_page_token
+    page = await streaming.sessions.ListSessions(pb.ListSessionsRequest(page_token=token, top_level=True))
+    assert ([one.name for one in page.sessions], page.next_page_token) == ([first], "")
+    assert len((await streaming.sessions.ListSessions(pb.ListSessionsRequest())).sessions) == 5
+    with pytest.raises(grpc.aio.AioRpcError) as refused:  # a place in one list is none in the other
+        await streaming.sessions.ListSessions(pb.ListSessionsRequest(page_token=token))
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await streaming.sessions.CreateSession(pb.CreateSessionRequest(adapter="scripted", coordinator="sessions/*"))
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
 @pytest.mark.parametrize(
     ("fields", "field"),
     [

@@ -18,6 +18,8 @@ export interface Session {
   turn_id: string;
   forked_from?: string;
   fork_turn?: number;
+  /** The session that this one works for, `sessions/{id}`. */
+  coordinator?: string;
   /** It is being made out of another one. */
   forking?: boolean;
   create_time: string;
@@ -53,12 +55,13 @@ export function sessionPath(id: string): string {
   return `/api/sessions/${encodeURIComponent(id)}`;
 }
 
-export function useSessions() {
+/** Newest first; `all`: with those that work for another one. */
+export function useSessions(all = true) {
   return useInfiniteQuery({
-    queryKey: sessionKeys.list,
+    queryKey: [...sessionKeys.list, all],
     queryFn: ({ pageParam, signal }) =>
       request<{ sessions?: Session[]; next_page_token?: string }>(
-        `/api/sessions?page_size=100${pageParam === "" ? "" : `&page_token=${encodeURIComponent(pageParam)}`}`,
+        `/api/sessions?page_size=100${all ? "" : "&top_level=true"}${pageParam === "" ? "" : `&page_token=${encodeURIComponent(pageParam)}`}`,
         { signal },
       ),
     initialPageParam: "",
@@ -129,6 +132,8 @@ export interface NewSession {
   provider: string;
   model: string;
   thinking: string;
+  /** The session that it works for, `sessions/{id}`. */
+  coordinator?: string;
 }
 
 export function createSession(body: NewSession, key: string): Promise<Session> {

@@ -12,13 +12,16 @@ interface Props {
   query: ReturnType<typeof useSessions>;
   sessions: readonly Session[];
   activeId: string | undefined;
+  /** Whether sessions that work for another one are listed, too. */
+  workers: boolean;
+  onWorkers: (shown: boolean) => void;
   selection: readonly string[];
   dispatch: (action: DeskAction) => void;
   onDeleted: (results: readonly DeleteResult[]) => void;
   onNew: () => void;
 }
 
-export function SessionList({ query, sessions, activeId, selection, dispatch, onDeleted, onNew }: Props) {
+export function SessionList({ query, sessions, activeId, workers, onWorkers, selection, dispatch, onDeleted, onNew }: Props) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const id = event.target instanceof HTMLElement ? event.target.getAttribute("data-session-row") : null;
     if (event.key !== " " || id === null) return;
@@ -55,6 +58,19 @@ export function SessionList({ query, sessions, activeId, selection, dispatch, on
             Start the first one
           </Button>
         </Empty>
+      ) : null}
+      {query.isSuccess && (sessions.length > 0 || workers) ? (
+        <label className="flex cursor-pointer items-center gap-2 px-4 py-3 text-xs text-muted">
+          <input
+            type="checkbox"
+            checked={workers}
+            onChange={(event) => {
+              onWorkers(event.target.checked);
+            }}
+            className="size-3.5 cursor-pointer accent-indigo"
+          />
+          Sessions of workers, too
+        </label>
       ) : null}
       {query.hasNextPage ? (
         <div className="p-3 text-center">

@@ -52,11 +52,18 @@ export function SessionRow({ session, current, selecting, chosen, onToggle }: Pr
         </span>
         <span className="mt-1 flex items-center gap-2 pl-6">
           <span className="min-w-0 flex-1 truncate text-sm text-muted">
-            {visible([session.adapter, session.model].filter((part) => part !== "").join(" · "))}
+            {visible([kindOf(session), session.adapter, session.model].filter((part) => part !== "").join(" · "))}
           </span>
           <SessionState state={session.state} />
         </span>
       </a>
     </li>
   );
+}
+
+/** What it is, where it is no conversation of its own. */
+function kindOf(session: Session): string {
+  if (session.coordinator) return "worker";
+  if (session.forked_from) return `branch after turn ${String(session.fork_turn ?? 0)}`;
+  return "";
 }

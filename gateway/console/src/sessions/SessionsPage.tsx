@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useReducer, useState } from "react";
 import { newKey } from "../api/http";
 import { useKeys } from "../keys/useKeys";
-import { resume, sessionKeys, useSessions, type Session } from "../session/api";
+import { resume, sessionKeys, useSession, useSessions, type Session } from "../session/api";
 import { SessionView } from "../session/SessionView";
 import { titleOf } from "../session/title";
 import { Help } from "../shell/Help";
@@ -15,6 +15,7 @@ import { desk, type DeleteResult, type Desk } from "./desk";
 import { NewSession } from "./NewSession";
 import { sessionUrl } from "./path";
 import { SessionList } from "./SessionList";
+import { rememberWorkers, showsWorkers } from "./shown";
 
 /** Where the activity has room beside the conversation it is shown from the start. */
 const ROOMY = "(min-width: 1280px)";
@@ -22,7 +23,8 @@ const ROOMY = "(min-width: 1280px)";
 export function SessionsPage({ id }: { id: string | undefined }) {
   const client = useQueryClient();
   const wide = useWide();
-  const list = useSessions();
+  const [workers, setWorkers] = useState(showsWorkers);
+  const list = useSessions(workers);
   const sessions = list.data?.pages.flatMap((page) => page.sessions ?? []) ?? [];
   const [dialog, setDialog] = useState<"new" | "help">();
   const [fresh, setFresh] = useState<string>();
@@ -71,7 +73,9 @@ export function SessionsPage({ id }: { id: string | undefined }) {
       else if (id !== undefined) go("/sessions");
     },
   });
-  const open = sessions.find((session) => session.id === id);
+  const listed = sessions.find((session) => session.id === id);
+  const looked = useSession(id ?? "", id !== undefined && listed === undefined);
+  const open = listed ?? looked.data;
   const title = open ? titleOf(open) : "Sessions";
   useEffect(() => {
     document.title = `${title} · Treadle`;
@@ -95,6 +99,11 @@ export function SessionsPage({ id }: { id: string | undefined }) {
               query={list}
               sessions={sessions}
               activeId={id}
+              workers={workers}
+              onWorkers={(shown) => {
+                rememberWorkers(shown);
+                setWorkers(shown);
+              }}
               selection={hand.selection}
               dispatch={dispatch}
               onDeleted={onDeleted}
