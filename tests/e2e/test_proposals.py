@@ -143,6 +143,9 @@ async def test_propose_action_by_the_real_mcp_client(tmp_path: Path) -> None:
         sessions, matters = Sessions(client), Matters(client)
         session, other = await sessions.open(adapter="external"), await sessions.open(adapter="external")
         async with agent(stack, client, session) as mcp, agent(stack, client, other) as stranger:
+            actions = (await mcp.call_tool("list_actions", {})).structured_content["actions"]
+            schemas = {one["capability_name"]: one["parameters_schema"] for one in actions}
+            assert schemas["task_create"]["required"] == ["task_text"]
             once = await mcp.call_tool("propose_action", {**call, "request_id": "k"})
             again = await mcp.call_tool("propose_action", {**call, "request_id": "k"})
             assert once.structured_content == again.structured_content

@@ -14,7 +14,7 @@ from services.threads.domain.built_in import BUILT_IN
 from services.threads.domain.canonical import JsonObject
 from services.threads.domain.checks import check_object, check_text
 from services.threads.domain.limits import NAME_MAX, RATIONALE_MAX
-from services.threads.domain.options import PICKED_IN, PROPOSED_IN, binds, bound
+from services.threads.domain.options import PICKED_IN, binds, bound, proposable
 from services.threads.domain.proposal import ActionChoice, ActionDraft, ActionKind
 from services.threads.domain.registration import ACTIONS_MAX, Registration, checked
 from services.threads.domain.thread import Thread
@@ -70,7 +70,7 @@ class Catalogue:
         check_text("rationale", given.rationale, RATIONALE_MAX)
         check_object("parameters", given.parameters)
         registration = await self.find(check_text("capability_name", given.name, NAME_MAX, shortest=1))
-        if registration is None or not registration.available_in & PROPOSED_IN:
+        if registration is None or not proposable(registration):
             raise _unknown(given.name, "capability_name")
         self._schemas.check("parameters", registration.schema, given.parameters)
         return ActionChoice(registration.action, given.parameters, given.rationale)

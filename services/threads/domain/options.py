@@ -50,6 +50,11 @@ def options(registrations: Iterable[Registration]) -> list[Option]:
     return [_option(one) for one in sorted(shown, key=lambda one: (not one.universal, one.category, one.name))]
 
 
+def proposable(registration: Registration) -> bool:
+    """Whether an agent may propose it in a session."""
+    return bool(registration.available_in & PROPOSED_IN)
+
+
 def bound(registration: Registration, parameters: JsonObject, thread: Thread) -> JsonObject:
     """The parameters with those of BOUND that the schema knows: `thread_id` is always the thread's own, `tab_ids` come
     from its items unless they were given. `thread` comes with its items.

@@ -14,13 +14,17 @@ from services.threads.application.commands import Outcome
 from services.threads.application.ports import ThreadFilter
 from services.threads.application.proposals import Proposals
 from services.threads.application.queries import Queries
+from services.threads.domain.canonical import canonical_json
 from services.threads.domain.commands import CreateThread
 from services.threads.domain.errors import NotYours, ThreadNotFound
+from services.threads.domain.options import proposable
+from services.threads.domain.registration import Registration
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
 from services.threads.transport.calling import AUTHORS, READERS, call, caller
 from services.threads.transport.card import state_of, timestamp
 from services.threads.transport.family_requests import items_of
+from services.threads.transport.pages import fitting
 from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceServicer
 
@@ -37,6 +41,7 @@ class ProposalCalls(ThreadServiceServicer):
     _queries: Queries
     _proposals: Proposals
     _proposal_tokens: PageTokens
+    _action_tokens: PageTokens
     _new_id: NewId
 
     async def ProposeAction(self, request: pb.ProposeActionRequest, context: _Context) -> pb.ProposeActionResponse:
@@ -55,6 +60,27 @@ class ProposalCalls(ThreadServiceServicer):
         action = ActionRequest(request.capability_name, parameters, request.rationale)
         asked = call(principal, "ProposeAction", request, request_id=request.request_id)
         return await self._proposals.propose(asked, command, action, _Proposed())
+
+    async def ListProposableActions(
+        self, request: pb.ListProposableActionsRequest, context: _Context
+    ) -> pb.ListProposableActionsResponse:
+        """By category and name."""
+        principal, session_id = _acting(READERS, request.session)
+        size = page_size(request.page_size, default=100, most=200)
+        position = self._action_tokens.decode(request.page_token, [principal.tenant, session_id])
+        after = tuple(position["after"]) if position else ("", "")
+        left = [
+            one
+            for one in await self._queries.actions(principal.tenant)
+            if proposable(one) and (one.category, one.name) > after
+        ]
+        shown = fitting([_action(one) for one in left[:size]])
+        page = pb.ListProposableActionsResponse(actions=shown)
+        if len(shown) < len(left):
+            last = left[len(shown) - 1]
+            place = {"after": [last.category, last.name]}
+            page.next_page_token = self._action_tokens.encode(place, [principal.tenant, session_id])
+        return page
 
     async def ListProposals(self, request: pb.ListProposalsRequest, context: _Context) -> pb.ListProposalsResponse:
         """Newest first."""
@@ -107,6 +133,16 @@ def _acting(roles: tuple[str, ...], name: str) -> tuple[Principal, str]:
     if bound and principal.subject != session_id:
         raise NotYours
     return principal, session_id
+
+
+def _action(one: Registration) -> pb.ProposableAction:
+    return pb.ProposableAction(
+        capability_name=one.name,
+        description=one.description,
+        parameters_schema_json=canonical_json(one.schema),
+        irreversibility=one.irreversibility,
+        regret_potential=one.regret_potential,
+    )
 
 
 def _proposal(thread: Thread) -> pb.SessionProposal:

@@ -73,6 +73,7 @@ class ThreadServicer(
         self._group_tokens = PageTokens(tokens, "groups")
         self._proposals = proposals
         self._proposal_tokens = PageTokens(tokens, "proposals")
+        self._action_tokens = PageTokens(tokens, "actions")
         self._clock = clock
         self._new_id = new_id
 

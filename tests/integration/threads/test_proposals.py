@@ -239,6 +239,38 @@ async def test_only_what_agents_may_propose_can_be_proposed(threads: Client, ses
     await propose(threads, session, capability_name="agents_too", parameters_json=b"")
 
 
+async def test_what_may_be_proposed_is_listed_with_its_schema_in_pages_that_fit(threads: Client, session: str) -> None:
+    schema = orjson.dumps({"type": "object", "description": "y" * 60_000})
+    for number in range(60):
+        action = catalogue_pb.ActionRegistration(
+            capability_name=f"big_{number:02}",
+            category="big",
+            parameters_schema_json=schema,
+            available_in=["action_proposal"] if number else ["user_invocation"],
+        )
+        await told(threads.catalogue.RegisterAction(catalogue_pb.RegisterActionRequest(action=action)))
+    request = pb.ListProposableActionsRequest(session=f"sessions/{session}")
+    seen: list[pb.ProposableAction] = []
+    pages = 0
+    while True:
+        page = await told(threads.people.ListProposableActions(request))
+        seen, pages = [*seen, *page.actions], pages + 1
+        if not page.next_page_token:
+            break
+        request.page_token = page.next_page_token
+    names = [one.capability_name for one in seen]
+    assert len(names) == len(set(names))
+    assert pages == 2
+    assert {"task_create", "shell", "big_01", "big_59"} <= set(names)
+    assert "big_00" not in names
+    task = next(one for one in seen if one.capability_name == "task_create")
+    assert orjson.loads(task.parameters_schema_json)["required"] == ["task_text"]
+    assert (task.irreversibility, bool(task.description)) == ("low", True)
+    request.session = f"sessions/{new_id('ses')}"
+    with pytest.raises(Invalid):
+        await told(threads.people.ListProposableActions(request))
+
+
 async def test_a_session_has_at_most_a_hundred_open_proposals_under_any_race(
     start_threads: StartThreads, session: str
 ) -> None:

@@ -25,7 +25,7 @@ def test_the_tools_of_the_design_are_there() -> None:
         TOOLS
     )
     assert {"set_objective", "add_todos", "toggle_todos", "edit_todos", "remove_todos", "get_plan"} <= set(TOOLS)
-    assert {"turn_begin", "turn_end", "propose_action", "proposal_status"} <= set(TOOLS)
+    assert {"turn_begin", "turn_end", "list_actions", "propose_action", "proposal_status"} <= set(TOOLS)
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
