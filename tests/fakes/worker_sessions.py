@@ -7,6 +7,7 @@ service behind a real gRPC server.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,7 @@ class FakeSessions(SessionServiceServicer, FeedServiceServicer):
         self.sessions: dict[str, FakeSession] = {}
         self.refuse: dict[str, Refusal] = {}
         self.authorizations: set[str] = set()
+        self.asked = Counter[str]()
         self.on_prompt: Callable[[FakeSession], None] | None = None
         self._cut = asyncio.Event()
         self._answers: dict[str, str] = {}
@@ -191,6 +193,7 @@ class FakeSessions(SessionServiceServicer, FeedServiceServicer):
     def _asked(self, call: str, context: Any) -> None:
         metadata: Any = context.invocation_metadata() or ()
         self.authorizations.add(next((value for key, value in metadata if key == "authorization"), ""))
+        self.asked[call] += 1
         if call in self.refuse:
             raise self.refuse[call]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.kernel.clock import SystemClock
-from services.kernel.errors import Invalid, Unauthenticated, Unavailable
+from services.kernel.errors import Invalid, NotAllowed, Unauthenticated, Unavailable
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.principal import Authenticator, Principal
 from services.kernel.settings import load
@@ -363,3 +363,17 @@ async def test_a_worker_whose_token_is_good_no_more_is_taken_again_with_a_new_on
     session.settle()
     end = await coordination.ended(worker)
     assert (end.reason, end.text, len(session.prompts)) == ("completed", "before and after", 1)
+
+
+async def test_a_turn_that_is_starting_is_waited_for_and_not_asked_for_all_the_time(
+    coordination: FakeCoordination, sessions: FakeSessions, runner: Lifecycle
+) -> None:
+    sessions.refuse["prompt"] = NotAllowed("TURN_RUNNING", "a turn is starting")
+    worker, session = coordination.spawn("x"), sessions.of()
+    await coordination.until(lambda: sessions.asked["prompt"] > 1)
+    assert sessions.asked["turn"] <= sessions.asked["prompt"] + 1
+    session.begin()
+    session.say("theirs")
+    session.settle()
+    assert (await coordination.ended(worker)).text == "theirs"
+    assert session.prompts == []

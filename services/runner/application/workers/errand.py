@@ -21,6 +21,8 @@ _log = telemetry.get_logger("runner.worker")
 _LOOK_SECONDS: Final = 60.0
 """However quiet the stream is, the turn is looked at so often."""
 _PROMPTS_MOST: Final = 2
+_STARTING_SECONDS: Final = 0.1
+"""A turn that somebody else begins may be there already and not to be seen yet."""
 _T = TypeVar("_T")
 
 
@@ -80,6 +82,7 @@ class Errand:
         except NotAllowed as refusal:
             if refusal.reason != "TURN_RUNNING":
                 raise
+            await asyncio.sleep(_STARTING_SECONDS)
             return await self._persist(lambda: self._sessions.turn(self._order))
         self._prompts += 1
         return SessionTurn(turn_id, TurnState.RUNNING)

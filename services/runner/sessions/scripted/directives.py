@@ -115,7 +115,7 @@ def steps_of(text: str, context: str = "") -> list[Step]:
     if (asked := asked_for(text, context)) and not text.lstrip().startswith("[["):
         return list(asked)
     pieces = _pieces(text)
-    words = " ".join(" ".join(piece for piece in pieces if isinstance(piece, str)).split())
+    words = _words(text.partition("\n\n")[0]) or _words(text)  # what is asked stands first, its surroundings follow
     if all(isinstance(piece, str) for piece in pieces):
         steps: list[Step] = [Think(f"The prompt has {len(text.split())} words."), Say(f"You said: {text.strip()}")]
     else:
@@ -123,6 +123,10 @@ def steps_of(text: str, context: str = "") -> list[Step]:
     if works(context) and words and "## result" not in text.lower():
         return [*steps, Say(f"## Result\n\nDone: {words}")]
     return steps
+
+
+def _words(text: str) -> str:
+    return " ".join(" ".join(piece for piece in _pieces(text) if isinstance(piece, str)).split())
 
 
 def _pieces(text: str) -> list[str | Step]:

@@ -221,6 +221,6 @@ def _briefs(items: Sequence[str], asked: str) -> list[Brief]:
             name for number in range(1, 1_000) if (name := base if number == 1 else f"{base}-{number}") not in taken
         )
         taken.add(name)
-        about = f"\n\nIt is part of this request: {asked}" if asked else ""
+        about = f"\n\nIt is part of this request: {asked.strip().rstrip(':')}." if asked else ""
         briefs.append(Brief(name, f"{item}{about}" if len(item) + len(about) <= _BRIEF_MOST else item))
     return briefs
