@@ -16,11 +16,12 @@ async def remove(tx: Tx, workspace: Workspace, at: datetime) -> None:
     of = {"of_tenant": workspace.tenant, "of_id": workspace.session_id}
     of_family = {"of_tenant": workspace.tenant, "of_family": workspace.family}
     await tx.execute(sql.TOMBSTONE, **of, at=at)
+    # Its branches' rows before the family's: who holds one of them may be waiting for the family.
+    await tx.execute(sql.ORPHAN, **of, of_family=workspace.family)
+    await tx.execute(branch_sql.ORPHAN, **of)
+    await tx.execute(branch_sql.FORGET_FAILED, **of)
     await tx.execute(sql.DELETE, **of)
     await tx.fetchval(sql.LOCK_FAMILY, **of_family)
     await tx.execute(sweep_sql.SWEEP_TURNS, **of_family)
     await tx.execute(sweep_sql.SWEEP_BLOBS, **of_family)
-    await tx.execute(sql.ORPHAN, **of, of_family=workspace.family)
     await tx.execute(sweep_sql.DELETE_FAMILY, **of_family)
-    await tx.execute(branch_sql.ORPHAN, **of)
-    await tx.execute(branch_sql.FORGET_FAILED, **of)
