@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_sessions import Sessions
+from tests.e2e.verified import assert_verified
 from tests.stack import running_stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -83,6 +84,7 @@ async def test_pub12_plan_branch_diff_and_cherry_pick_by_rest_over_kill_9(tmp_pa
                 while (await client.get(f"/api/sessions/{session}/plan")).status_code != 404:
                     await asyncio.sleep(0.05)
             assert _texts(await sessions.ask("GET", f"/{branch}/plan"))[0] == "1 build better"
+            await assert_verified(str(stack.home))
 
 
 async def test_an_agent_plans_with_its_tools_and_its_plan_is_kept_with_its_turns(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_pub07_a_restart_leaves_nothing_running_for_ever(tmp_path: Path) -
             assert _ends(again) == _ends(roster)
             assert (await Matters(client).card(thread["id"]))["state"] == "awaiting_redirect"
         assert len(effects) == 1
-        await assert_verified(stack.home)
+        await assert_verified(str(stack.home))
     except AssertionError as failure:
         raise AssertionError(f"{failure}\n{stack.log_tail(6_000)}") from failure
     finally:
