@@ -83,6 +83,9 @@ async def test_steps_are_added_ticked_edited_and_removed_and_leaves_count(panel:
     await panel.console.press("Enter")
     await panel.shows("1 warp", "2 weave", "2.1 hem", "2.2 body", "3 finish <b>it</b>")
     await panel.press("2", "Delete")
+    dialog = panel.page.get_by_role("dialog", name="Remove step 2?")
+    await expect(dialog).to_contain_text("the 2 steps under it")
+    await dialog.get_by_role("button", name="Remove").click()
     await panel.shows("1 warp", "2 finish <b>it</b>")
 
 
@@ -101,6 +104,18 @@ async def test_a_step_moves_with_all_under_it_by_keys(panel: Panel, plans: Plans
     await panel.shows("1 b", "2 b1", "3 a", "3.1 c")
     await panel.press("3", "Alt+ArrowUp", "ArrowUp")
     await panel.shows("1 b", "2 a", "2.1 c", "3 b1")
+
+
+async def test_keys_that_come_faster_than_answers_all_count(panel: Panel, plans: Plans) -> None:
+    session = await plans.sessions.create("Fast")
+    await plans.add(session, "a", "b", "c", "d")
+    await panel.open(session)
+    await panel.shows("1 a", "2 b", "3 c", "4 d")
+    await panel.press("4", "Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowUp")
+    await panel.shows("1 d", "2 a", "3 b", "4 c")
+    await panel.press("1", "Space", "ArrowDown", "Space", "ArrowDown", "Space")
+    await expect(panel.panel.locator("[data-progress]")).to_have_text("3 of 4 done")
+    await expect(panel.panel.get_by_role("alert")).to_have_count(0)
 
 
 async def test_a_step_moves_with_all_under_it_by_its_handle(panel: Panel, plans: Plans) -> None:

@@ -6,8 +6,8 @@ import type { Commands } from "./useCommand";
 
 interface Props {
   label: string;
-  /** 1-based index of the step that gets them. */
-  under?: number;
+  /** Id of the step that gets them. */
+  under?: string;
   commands: Commands;
   onDone?: () => void;
 }
@@ -20,8 +20,12 @@ export function AddSteps({ label, under, commands, onDone }: Props) {
     .filter((line) => line !== "");
   const submit = async (): Promise<void> => {
     if (items.length === 0 || commands.busy) return;
-    const body = { items, ...(under === undefined ? {} : { parent_index: under }) };
-    if (!(await commands.run({ verb: "add", body }))) return;
+    const added = await commands.run((steps) => {
+      if (under === undefined) return { verb: "add", body: { items } };
+      const at = steps.findIndex(({ id }) => id === under);
+      return at === -1 ? undefined : { verb: "add", body: { items, parent_index: at + 1 } };
+    });
+    if (!added) return;
     setText("");
     onDone?.();
   };

@@ -8,7 +8,6 @@ import type { Step } from "./types";
 interface Props {
   steps: readonly Step[];
   at: number;
-  busy: boolean;
   editing: boolean;
   /** It, or one above it, is in the hand. */
   held: boolean;
@@ -77,7 +76,6 @@ export function StepRow(props: Props) {
             type="checkbox"
             aria-label={`${step.number} ${step.text}`}
             checked={step.done}
-            disabled={props.busy}
             className="mt-0.5 size-4 shrink-0 accent-indigo max-lg:size-5"
             onChange={(event) => {
               props.onToggle(event.target.checked);
@@ -85,7 +83,7 @@ export function StepRow(props: Props) {
           />
         ) : null}
         {props.editing ? (
-          <EditStep step={step} busy={props.busy} onEdited={props.onEdited} onLeave={props.onLeave} />
+          <EditStep step={step} onEdited={props.onEdited} onLeave={props.onLeave} />
         ) : (
           <span
             onDoubleClick={props.onEdit}
@@ -101,7 +99,6 @@ export function StepRow(props: Props) {
         )}
         <Menu
           label={`What to do with step ${step.number}`}
-          disabled={props.busy}
           className="shrink-0 rounded px-1.5 leading-5 text-faint hover:bg-line hover:text-ink max-lg:px-3"
           choices={[
             { id: "edit", label: "Edit", hint: "Enter", onPick: props.onEdit },
@@ -117,7 +114,7 @@ export function StepRow(props: Props) {
             })),
             {
               id: "remove",
-              label: under.all > 0 ? "Remove with all under it" : "Remove",
+              label: under.all > 0 ? "Remove with all under it…" : "Remove",
               hint: "Del",
               apart: true,
               onPick: props.onRemove,
@@ -150,17 +147,16 @@ function Line({ at, indent }: { at: string; indent: number }) {
 
 interface EditProps {
   step: Step;
-  busy: boolean;
   onEdited: (text: string) => Promise<void>;
   onLeave: () => void;
 }
 
-function EditStep({ step, busy, onEdited, onLeave }: EditProps) {
+function EditStep({ step, onEdited, onLeave }: EditProps) {
   const [text, setText] = useState(step.text);
   /** Leaving the page takes the focus too: that is no saving. */
   const left = useRef(false);
   const save = (): void => {
-    if (left.current || busy || text.trim() === "") return;
+    if (left.current || text.trim() === "") return;
     left.current = true;
     void onEdited(text.trim()).finally(() => {
       left.current = false;

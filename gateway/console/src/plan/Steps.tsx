@@ -2,9 +2,11 @@
 import { Fragment, useState } from "react";
 import { useDrag } from "../group/useDrag";
 import { AddSteps } from "./AddSteps";
+import { RemoveSteps } from "./RemoveSteps";
 import { StepRow } from "./StepRow";
 import { dropped, endOf, moved, type Way, type Zone } from "./tree";
-import type { Plan } from "./types";
+import type { PlanCommand } from "./api";
+import type { Plan, Step } from "./types";
 import type { Commands } from "./useCommand";
 
 const WAYS: Partial<Record<string, Way>> = {
@@ -16,24 +18,44 @@ const WAYS: Partial<Record<string, Way>> = {
 
 export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Commands }) {
   const [form, setForm] = useState<{ id: string; what: "edit" | "add" }>();
+  const [removing, setRemoving] = useState<string>();
   const { drag, ghost, board, begin } = useDrag({
     onDrop: ([id], target) => {
       const [on = "", zone] = target.split(":");
-      const at = steps.findIndex((step) => step.id === id);
-      const onto = steps.findIndex((step) => step.id === on);
-      if (at !== -1 && onto !== -1) void commands.run(dropped(steps, at, onto, zone as Zone));
+      void commands.run((now) => {
+        const at = now.findIndex((step) => step.id === id);
+        const onto = now.findIndex((step) => step.id === on);
+        return at === -1 || onto === -1 ? undefined : dropped(now, at, onto, zone as Zone);
+      });
     },
   });
   const held = steps.findIndex((step) => step.id === drag?.keys[0]);
+  /** Back to a step whose place, or whose form, took the focus away; not from where one has gone meanwhile. */
   const focus = (id: string): void => {
     requestAnimationFrame(() => {
-      document.querySelector<HTMLElement>(`[data-step="${CSS.escape(id)}"]`)?.focus();
+      if (document.activeElement === document.body) rowOf(id)?.focus();
     });
   };
-  const go = async (at: number, way: Way): Promise<void> => {
-    const id = steps[at]?.id ?? "";
-    if (await commands.run(moved(steps, at, way))) focus(id);
+  /** A command on one step, wherever it stands by then. */
+  const on = (id: string, make: (at: number, now: readonly Step[]) => PlanCommand | undefined) =>
+    commands.run((now) => {
+      const at = now.findIndex((step) => step.id === id);
+      return at === -1 ? undefined : make(at, now);
+    });
+  const go = async (id: string, way: Way): Promise<void> => {
+    if (await on(id, (at, now) => moved(now, at, way))) focus(id);
   };
+  const tick = (id: string, done: boolean): void => {
+    void on(id, (at) => ({ verb: "toggle", body: { indices: [at + 1], done } }));
+  };
+  const remove = (id: string): void => {
+    void on(id, (at) => ({ verb: "remove", body: { indices: [at + 1] } }));
+  };
+  const leave = (step: Step): void => {
+    if (step.leaf) remove(step.id);
+    else setRemoving(step.id);
+  };
+  const goes = steps.findIndex((step) => step.id === removing);
   return (
     <div ref={board}>
       <ol aria-label="Plan" className="flex flex-col">
@@ -42,7 +64,6 @@ export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Com
             <StepRow
               steps={steps}
               at={at}
-              busy={commands.busy}
               editing={form?.id === step.id && form.what === "edit"}
               held={drag !== undefined && at >= held && at < endOf(steps, held)}
               zone={drag === undefined ? undefined : zoneOf(drag.over, step.id)}
@@ -54,30 +75,35 @@ export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Com
                 const way = event.altKey ? WAYS[event.key] : undefined;
                 if (way) {
                   event.preventDefault();
-                  void go(at, way);
+                  void go(step.id, way);
                 } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
                   event.preventDefault();
-                  focus(steps[at + (event.key === "ArrowDown" ? 1 : -1)]?.id ?? "");
+                  rowOf(steps[at + (event.key === "ArrowDown" ? 1 : -1)]?.id ?? "")?.focus();
                 } else if (event.key === " " && step.leaf) {
                   event.preventDefault();
-                  void commands.run({ verb: "toggle", body: { indices: [at + 1], done: !step.done } });
+                  tick(step.id, !step.done);
                 } else if (event.key === "Enter" || event.key === "F2") {
                   event.preventDefault();
                   setForm({ id: step.id, what: "edit" });
                 } else if (event.key === "Delete") {
                   event.preventDefault();
-                  void commands.run({ verb: "remove", body: { indices: [at + 1] } });
+                  leave(step);
                 }
               }}
-              onMove={(way) => void go(at, way)}
+              onMove={(way) => void go(step.id, way)}
               canMove={(way) => moved(steps, at, way) !== undefined}
-              onToggle={(done) => void commands.run({ verb: "toggle", body: { indices: [at + 1], done } })}
+              onToggle={(done) => {
+                tick(step.id, done);
+              }}
               onEdit={() => {
                 setForm({ id: step.id, what: "edit" });
               }}
               onEdited={async (text) => {
-                const edits = [{ index: at + 1, text }];
-                if (text === step.text || (await commands.run({ verb: "edit", body: { edits } }))) {
+                const edit = (at: number): PlanCommand => ({
+                  verb: "edit",
+                  body: { edits: [{ index: at + 1, text }] },
+                });
+                if (text === step.text || (await on(step.id, edit))) {
                   setForm(undefined);
                   focus(step.id);
                 }
@@ -89,13 +115,15 @@ export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Com
               onAdd={() => {
                 setForm({ id: step.id, what: "add" });
               }}
-              onRemove={() => void commands.run({ verb: "remove", body: { indices: [at + 1] } })}
+              onRemove={() => {
+                leave(step);
+              }}
             />
             {form?.id === step.id && form.what === "add" ? (
               <li className="py-1 pl-8">
                 <AddSteps
                   label={`Add steps under ${step.number}`}
-                  under={at + 1}
+                  under={step.id}
                   commands={commands}
                   onDone={() => {
                     setForm(undefined);
@@ -107,6 +135,19 @@ export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Com
           </Fragment>
         ))}
       </ol>
+      {steps[goes] ? (
+        <RemoveSteps
+          number={steps[goes].number}
+          text={steps[goes].text}
+          under={endOf(steps, goes) - goes - 1}
+          onRemove={() => {
+            remove(steps[goes]?.id ?? "");
+          }}
+          onClose={() => {
+            setRemoving(undefined);
+          }}
+        />
+      ) : null}
       {drag && held !== -1 ? (
         <div
           ref={ghost}
@@ -118,6 +159,10 @@ export function Steps({ plan: { steps }, commands }: { plan: Plan; commands: Com
       ) : null}
     </div>
   );
+}
+
+function rowOf(id: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`[data-step="${CSS.escape(id)}"]`);
 }
 
 function zoneOf(over: string | undefined, id: string): Zone | undefined {
