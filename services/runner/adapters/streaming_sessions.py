@@ -62,6 +62,10 @@ class StreamingSessions:
             yield _Call(call, asked)
         finally:
             call.cancel()
+            # A call that the owner has ended does not let go of its requests by itself: they end here.
+            while not asked.empty():
+                asked.get_nowait()
+            asked.put_nowait(None)
 
     async def state(self, job: LeasedJob, digest: str) -> bytes:
         """In one piece."""
