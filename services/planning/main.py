@@ -50,7 +50,7 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
     authenticator = Authenticator(settings.secret(), clock)
     wake = Wake(bus)
     workshop, reads = PostgresWorkshop(database, wake), PostgresReads(database)
-    driving = Driving(workshop, StreamingForks(channel, authenticator), wake, clock)
+    driving = Driving(workshop, StreamingForks(channel, authenticator), clock)
     life.push(driving.close)
 
     async def heard(tx: Tx, fact: Fact) -> None:

@@ -1,15 +1,9 @@
-"""Wakes whoever waits for what a commit wrote: the relay, and who drives branches."""
+"""Wakes whoever waits for what a commit wrote: the relay."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Final
-
-from services.kernel.bus import Bell, Bus
+from services.kernel.bus import Bus
 from services.kernel.outbox import wake_subject
-
-BRANCHES_SUBJECT: Final = "wake.planning.branches"
 
 
 class Wake:
@@ -22,13 +16,3 @@ class Wake:
         """After a commit; never fails."""
         if facts:
             await self._bus.ping(wake_subject("planning"))
-
-    async def branch(self) -> None:
-        """A branch is to be driven on."""
-        await self._bus.ping(BRANCHES_SUBJECT)
-
-    @asynccontextmanager
-    async def of_branches(self) -> AsyncIterator[Bell]:
-        """Rung when a branch is to be driven on."""
-        async with self._bus.listen(BRANCHES_SUBJECT) as bell:
-            yield bell

@@ -13,7 +13,7 @@ from services.kernel.clock import Clock
 from services.kernel.errors import Conflict, DeadlineExceeded, Denied, Refusal, Unauthenticated, Unavailable
 from services.kernel.telemetry import get_logger
 from services.planning.application.branching import told_of
-from services.planning.application.ports import Bells, Conversations
+from services.planning.application.ports import Conversations
 from services.planning.application.work import Work, Workshop
 from services.planning.domain.branch import LEASE, Branch, Saga, pause_after
 from services.planning.domain.workspace import Making, Workspace
@@ -22,43 +22,43 @@ _POLL: Final = 1.0
 """Seconds between two looks for branches that nobody drives."""
 _PATIENCE: Final = 5.0
 """Seconds that a caller waits for a branch to be ready; then it is answered as `forking`."""
+_AT_ONCE: Final = 16
+"""Branches that a replica drives at the same time by its own account."""
 _log = get_logger("planning.driving")
 
 
 class Driving:
     """A replica's driver. Two that drive one branch do no harm: every step may be repeated."""
 
-    def __init__(self, workshop: Workshop, conversations: Conversations, bells: Bells, clock: Clock) -> None:
+    def __init__(self, workshop: Workshop, conversations: Conversations, clock: Clock) -> None:
         self._workshop = workshop
         self._conversations = conversations
-        self._bells = bells
         self._clock = clock
         self._tasks: set[asyncio.Task[Branch]] = set()
 
     async def drive_now(self, branch: Branch) -> Branch:
         """Drives it in the background, whatever becomes of the caller; answers how far it is by then."""
-        task = asyncio.create_task(self._insist(branch), name="planning.branch")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = self._begin(branch)
         done, _ = await asyncio.wait({task}, timeout=_PATIENCE)
         return task.result() if done else branch
 
     async def run(self) -> None:
-        """A background duty: goes on with branches that nobody drives."""
-        async with self._bells.of_branches() as bell:
-            while True:
-                while await self.sweep():
-                    pass
-                await bell.wait(_POLL)
+        """A background duty: goes on with branches that nobody drives, several at once: one that hangs holds up no
+        other."""
+        while True:
+            while len(self._tasks) < _AT_ONCE and (branch := await self._due()) is not None:
+                self._begin(branch)
+            await asyncio.sleep(_POLL)
 
-    async def sweep(self) -> bool:
-        """Drives one that is due; whether there was one."""
+    async def _due(self) -> Branch | None:
         async with self._workshop.work() as work:
-            branch = await work.due_branch(self._clock.now())
-        if branch is None:
-            return False
-        await self._insist(branch)
-        return True
+            return await work.due_branch(self._clock.now())
+
+    def _begin(self, branch: Branch) -> asyncio.Task[Branch]:
+        task = asyncio.create_task(self._insist(branch), name="planning.branch")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def close(self) -> None:
         """What is under way is another one's to go on with, after its lease."""

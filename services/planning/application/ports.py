@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -29,22 +28,6 @@ class Conversations(Protocol):
 
     async def abandon(self, branch: Branch) -> None:
         """Drops the branch's session, if it is there."""
-        ...
-
-
-class Ringing(Protocol):
-    """A bell that is rung when there is something to do."""
-
-    async def wait(self, seconds: float) -> bool:
-        """Waits for it, at most so long."""
-        ...
-
-
-class Bells(Protocol):
-    """Where bells come from."""
-
-    def of_branches(self) -> AbstractAsyncContextManager[Ringing]:
-        """Rung when a branch is to be driven on."""
         ...
 
 

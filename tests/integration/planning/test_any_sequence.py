@@ -104,7 +104,7 @@ class House:
         self.plans, self.objectives = Plans(workshop, clock, new_id), Objectives(workshop, clock)
         self.documents, self.turning = Documents(workshop, clock), Turning(workshop, clock)
         self.branching = Branching(workshop, clock, new_id)
-        self.driving = Driving(workshop, Obliging(), None, clock)  # type: ignore[arg-type]
+        self.driving = Driving(workshop, Obliging(), clock)
         self.chats: list[Chat] = []
 
     async def open(self) -> None:

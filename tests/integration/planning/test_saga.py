@@ -76,7 +76,7 @@ async def test_a_process_that_dies_between_any_two_steps_is_taken_over(
     made = (await Branching(workshop, clock, new_id).branch(command, 1, False, "")).branch
     assert made is not None
     with pytest.raises(Gone) if dies_at < 5 else nullcontext():
-        await Driving(workshop, dying, None, clock).drive(made)  # type: ignore[arg-type]
+        await Driving(workshop, dying, clock).drive(made)
     async with refused("BRANCH_FORKING") if dies_at < 5 else nullcontext():
         await planning.add(made.session_id, "too early")
     again = Dying(0)
@@ -84,7 +84,7 @@ async def test_a_process_that_dies_between_any_two_steps_is_taken_over(
     async with workshop.work() as work:
         there = await work.branch("acme", made.session_id)
     assert there is not None
-    finished = await Driving(workshop, again, None, clock).drive(there)  # type: ignore[arg-type]
+    finished = await Driving(workshop, again, clock).drive(there)
     assert finished.state is Saga.READY
     assert again.sessions == {made.session_id: "open"}
     repeated = await Branching(workshop, clock, new_id).branch(command, 1, False, "")
@@ -112,11 +112,11 @@ async def test_one_that_is_given_up_is_given_up_everywhere_also_after_a_crash(
     refusing = Refusing(dies_at)
     refusing.sessions = dying.sessions
     with pytest.raises(Gone) if dies_at < 3 else nullcontext():
-        await Driving(workshop, refusing, None, clock).drive(made)  # type: ignore[arg-type]
+        await Driving(workshop, refusing, clock).drive(made)
     async with workshop.work() as work:
         there = await work.branch("acme", made.session_id)
     assert there is not None
-    finished = await Driving(workshop, refusing, None, clock).drive(there)  # type: ignore[arg-type]
+    finished = await Driving(workshop, refusing, clock).drive(there)
     assert (finished.state, finished.reason) == (Saga.FAILED, "TURN_NOT_FOUND")
     assert refusing.sessions == {}
     assert await counts(database) == {**before, "branches": 1}
@@ -212,7 +212,7 @@ async def test_two_drivers_of_one_branch_do_no_harm(
         assert made is not None
         async with database.connection() as tx:
             await tx.raw.execute("UPDATE branches SET due_at = now() WHERE session_id = $1", made.session_id)
-        drivers = [Driving(workshop, Dying(0), None, SystemClock()) for _ in range(2)]  # type: ignore[arg-type]
+        drivers = [Driving(workshop, Dying(0), SystemClock()) for _ in range(2)]
         for driver in drivers:
             driver._conversations.sessions[made.session_id] = "forking"  # type: ignore[attr-defined]
         done = await asyncio.gather(*(driver.drive(made) for driver in drivers), return_exceptions=True)
