@@ -18,7 +18,7 @@ from tests.unit.gateway.mcp_client import mcp_client, refusal_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 PROPOSE = '[[propose task_create {"task_text": "Call the miller"}]] [[proposals]]'
-QUICK = {"TREADLE_SCRIPTED_PACE_MS": "0"}
+QUICK = {"TREADLE_SCRIPTED_PACE_MS": "0", "TREADLE_SESSION_LEASE_SECONDS": "2"}
 
 
 async def turn(sessions: Sessions, session: str, text: str) -> str:
@@ -87,6 +87,9 @@ async def test_what_an_agent_proposes_waits_for_a_person_over_kill_9_and_runs_on
             assert (await matters.approve(card)).status_code == 409
             (told,) = await proposals(sessions, session)
             assert (told["decision"], told["result"]["success"], told["state"]) == ("approve", True, "done")
+            async with asyncio.timeout(30):  # the killed runner's hold of the session ends
+                while (await sessions.ask("GET", f"/{session}"))["agent"] != "none":
+                    await asyncio.sleep(0.05)
             assert await turn(sessions, session, "[[proposals]]") == "- Call the miller: done (approve)"
             assert await inbox(client) == []
 

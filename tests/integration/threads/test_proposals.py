@@ -385,3 +385,18 @@ async def test_its_children_and_its_log_keep_what_is_promised(threads: Client, d
         assert any("the column says session None" in fault for fault in await verify(database))
     finally:
         await database.close()
+
+
+async def test_rows_of_before_read_as_proposed_in_no_session(threads: Client, database_url: str) -> None:
+    thread = await threads.to_gate()
+    database = await Database.open(database_url, "test")
+    try:
+        async with database.connection() as tx:
+            await tx.raw.execute("UPDATE threads SET doc = (doc::jsonb - 'session_id' - 'turn_id')::json")
+        card = await threads.get(thread.name)
+        assert (card.session_id, card.turn_id) == ("", "")
+        await threads.accept(card.name, card)
+        await threads.execute()
+        assert await verify(database) == []
+    finally:
+        await database.close()
