@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -37,6 +38,8 @@ _AWAY: Final = (
     ConnectionError,
     OSError,
 )
+_TELL_EVERY: Final = 5.0
+"""Seconds between two words to the log that the server is away."""
 _COLLISION: Final = (
     asyncpg.LockNotAvailableError,
     asyncpg.DeadlockDetectedError,
@@ -105,6 +108,7 @@ class Database:
 
     def __init__(self, pool: asyncpg.Pool[Row]) -> None:
         self._pool = pool
+        self._translated = _Translated()
 
     @classmethod
     async def open(cls, url: str, name: str, *, min_size: int = 1, max_size: int = 10) -> Database:
@@ -144,14 +148,14 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
         """A connection for reads of one statement each."""
-        with _Translated():
+        with self._translated:
             async with self._pool.acquire(timeout=10) as raw:
                 yield Tx(raw)
 
     @asynccontextmanager
     async def transaction(self, *, read_snapshot: bool = False) -> AsyncIterator[Tx]:
         """One transaction, read committed; `read_snapshot`: read-only over one snapshot."""
-        with _Translated():
+        with self._translated:
             async with (
                 self._pool.acquire(timeout=10) as raw,
                 raw.transaction(
@@ -162,7 +166,10 @@ class Database:
 
 
 class _Translated:
-    """Turns server trouble into refusals; anything else is a bug and passes."""
+    """Turns server trouble into refusals; anything else is a bug and passes. May be entered many times at once."""
+
+    def __init__(self) -> None:
+        self._told = -_TELL_EVERY
 
     def __enter__(self) -> None:
         return None
@@ -175,7 +182,10 @@ class _Translated:
         if isinstance(error, _AWAY) or (
             isinstance(error, TimeoutError | asyncpg.QueryCanceledError) and kind is not None
         ):
-            _log.warning("postgres.unavailable", error=repr(error))
+            now = time.monotonic()
+            if now - self._told >= _TELL_EVERY:  # whoever asks meanwhile is refused for the same reason
+                self._told = now
+                _log.warning("postgres.unavailable", error=repr(error))
             raise Unavailable("DATABASE_UNAVAILABLE", "the database cannot be reached right now") from error
 
 

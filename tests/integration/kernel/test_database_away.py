@@ -7,6 +7,7 @@ from collections import Counter
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from services.engines import Engines
 from services.kernel.errors import Unavailable
@@ -54,6 +55,12 @@ async def test_what_asyncpg_says_of_such_a_connection_is_no_bug_of_ours(make_dat
         async with database.connection():
             raise asyncpg.InternalClientError(words)
     assert words not in refused.value.message
+    with capture_logs() as logs:
+        for _ in range(50):
+            with pytest.raises(Unavailable):
+                async with database.transaction():
+                    raise asyncpg.InternalClientError(words)
+    assert logs == [], "it was told a moment ago"
     async with database.connection() as tx:
         assert await tx.raw.fetchval("SELECT 1") == 1
     await database.close()
