@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from pathlib import Path
@@ -41,3 +42,28 @@ async def test_the_outside_coordinator_fans_out_waits_collects_notes_and_answers
             assert messages[1]["text"].startswith("- train: ")
             told_to_agent = (await http.get(f"/api/sessions/{session}/context")).json()
             assert told_to_agent["role"] == "coordinator"
+
+
+async def test_the_story_of_plans_and_branches(tmp_path: Path) -> None:
+    section = README.read_text().partition("\n## Plans and branches\n")[2].partition("\n## ")[0]
+    [program] = re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    async with running_stack(tmp_path) as stack:
+        running = await asyncio.create_subprocess_exec(
+            *("bash", "-eu", "-o", "pipefail", "-c", program),
+            cwd=tmp_path,
+            env={"TREADLE_URL": stack.url, "PATH": os.environ["PATH"]},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await running.communicate()
+        assert running.returncode == 0, f"{out.decode()}\n{err.decode()}"
+    told = [line for line in out.decode().splitlines() if not line.startswith("turn: ")]
+    assert told == [
+        *("Ship release 2", "1"),
+        *("1 Write the notes", "2 Build", "2.1 for Linux", "2.2 for macOS", "3 Announce"),
+        *("macOS is built.", "", "I remember 2 turns, the last: Linux is built. [[done 3]]"),
+        *("1 Write the notes (done)", "2 Build", "2.1 for Linux (done)", "2.2 for macOS (done)"),
+        *("3 Announce", "4 Thank the testers"),
+        *("Ship for Linux only -> Ship release 2", "added: for macOS", "added: Thank the testers"),
+        *("1 Write the notes (done)", "2 Build", "2.1 for Linux (done)", "3 Announce", "4 Thank the testers"),
+    ]
