@@ -21,7 +21,17 @@ interface Props {
   onNew: () => void;
 }
 
-export function SessionList({ query, sessions, activeId, workers, onWorkers, selection, dispatch, onDeleted, onNew }: Props) {
+export function SessionList({
+  query,
+  sessions,
+  activeId,
+  workers,
+  onWorkers,
+  selection,
+  dispatch,
+  onDeleted,
+  onNew,
+}: Props) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const id = event.target instanceof HTMLElement ? event.target.getAttribute("data-session-row") : null;
     if (event.key !== " " || id === null) return;

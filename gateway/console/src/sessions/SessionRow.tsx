@@ -52,7 +52,9 @@ export function SessionRow({ session, current, selecting, chosen, onToggle }: Pr
         </span>
         <span className="mt-1 flex items-center gap-2 pl-6">
           <span className="min-w-0 flex-1 truncate text-sm text-muted">
-            {visible([kindOf(session), session.adapter, session.model].filter((part) => part !== "").join(" · "))}
+            {visible(
+              [kindOf(session), session.adapter, session.model].filter((part) => part !== "").join(" · "),
+            )}
           </span>
           <SessionState state={session.state} />
         </span>

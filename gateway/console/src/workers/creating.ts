@@ -40,7 +40,10 @@ export async function createWorker(draft: Draft, progress: Progress, calls: Call
     await giveUp(progress, calls);
   }
   if (progress.session === undefined) {
-    const made = await calls.createSession({ ...agent, title: `Thread: ${name}`, coordinator: `sessions/${coordinator}` }, progress.keys.create);
+    const made = await calls.createSession(
+      { ...agent, title: `Thread: ${name}`, coordinator: `sessions/${coordinator}` },
+      progress.keys.create,
+    );
     progress.session = made.id;
     progress.name = name;
   }
