@@ -76,7 +76,10 @@ class ResultMethods(CoordinationServiceServicer):
         if request.mode not in _MODES:
             raise Invalid("INVALID_ARGUMENT", "mode must be all, any or quorum", field="mode")
         waited = [limits.worker_name(name, "names") for name in request.names]
-        wish = Wish(session_id, _MODES[request.mode], request.n, waited, request.timeout_seconds)
+        if request.timeout_s and request.timeout_seconds not in (0, request.timeout_s):
+            raise Invalid("INVALID_ARGUMENT", "timeout_s must be the same as timeout_seconds", field="timeout_s")
+        seconds = request.timeout_seconds or request.timeout_s
+        wish = Wish(session_id, _MODES[request.mode], request.n, waited, seconds)
         async with aclosing(self._waiting.wait(reader, wish)) as events:
             async for event in events:
                 match event:

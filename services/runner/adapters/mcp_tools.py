@@ -95,7 +95,7 @@ class _McpTools:
 
     def _seconds(self, arguments: Mapping[str, Any]) -> float:
         """A tool that waits without being told how long does so for a minute."""
-        waits = arguments.get("timeout_seconds") or _WAIT_SECONDS
+        waits = arguments.get("timeout_seconds") or arguments.get("timeout_s") or _WAIT_SECONDS
         return self._call_seconds + (float(waits) if isinstance(waits, int | float) else 0.0)
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:

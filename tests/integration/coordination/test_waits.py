@@ -20,7 +20,7 @@ from services.coordination.domain.worker import Reason
 from services.kernel import telemetry
 from services.kernel.bus import Bell
 from services.kernel.postgres import Database
-from tests.integration.coordination.client import PERSON, STRANGER, VIEWER, Coordination, agent, refused, spec
+from tests.integration.coordination.client import PERSON, STRANGER, VIEWER, Coordination, agent, bearing, refused, spec
 from tests.integration.coordination.conftest import Served, StartReplica
 from tests.integration.coordination.results_client import Results, Wait
 from tests.integration.coordination.runner_client import until
@@ -124,6 +124,22 @@ async def test_the_time_is_over(three: str, workshop: PostgresWorkshop, results:
     assert (done.satisfied, done.ended, done.waited_for) == (False, 1, 3)
     assert wait.names == ["a"]
     assert [one.status for one in done.threads] == [W.STATUS_SUCCEEDED, W.STATUS_SPAWNING, W.STATUS_SPAWNING]
+
+
+async def test_the_time_has_a_short_name_too_as_the_tools_contract_has_it(three: str, results: Results) -> None:
+    def asked(**fields: int) -> Wait:
+        request = pb.WaitWorkersRequest(parent=f"sessions/{three}", **fields)
+        return Wait(results.stub.WaitWorkers(request, metadata=bearing(PERSON)))
+
+    begin = time.monotonic()
+    for fields in ({"timeout_s": 1}, {"timeout_s": 1, "timeout_seconds": 1}):
+        assert (await asked(**fields).over()).satisfied is False
+    assert time.monotonic() - begin < 10
+    async with refused(INVALID, "INVALID_ARGUMENT", field="timeout_s"):
+        await asked(timeout_s=1, timeout_seconds=2).over()
+    for seconds in (-1, 301):
+        async with refused(INVALID, "INVALID_ARGUMENT", field="timeout_seconds", limit="300"):
+            await asked(timeout_s=seconds).over()
 
 
 async def test_nobody_to_wait_for(coordination: Coordination, chat: str, sessions: Served, results: Results) -> None:
