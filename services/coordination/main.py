@@ -7,7 +7,6 @@ from functools import partial
 
 from services.coordination.adapters.conversations import StreamingConversations
 from services.coordination.adapters.errands import PostgresErrands
-from services.coordination.adapters.gauges import count_jobs
 from services.coordination.adapters.injection_rows import PostgresInjections
 from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWorkshop
 from services.coordination.adapters.purging import purge_forever
@@ -15,9 +14,9 @@ from services.coordination.adapters.reads import PostgresReads
 from services.coordination.adapters.report_rows import PostgresMailbox, PostgresRoll
 from services.coordination.adapters.sayings import StreamingSayings
 from services.coordination.adapters.session_facts import CONSUMER, SUBJECTS, SessionFacts
-from services.coordination.adapters.streaming_client import ServiceTokens, StreamingClient
+from services.coordination.adapters.streaming_client import StreamingClient
 from services.coordination.adapters.wake import Wake
-from services.coordination.adapters.work import PostgresWorkshop
+from services.coordination.adapters.work import JOB_KIND, PostgresWorkshop
 from services.coordination.application.aborting import Aborting
 from services.coordination.application.cancelling import Cancelling
 from services.coordination.application.collecting import Collecting
@@ -46,10 +45,12 @@ from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.ids import new_id
 from services.kernel.inbox import Inbox
+from services.kernel.job_gauge import count_jobs
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from services.kernel.service_tokens import ServiceTokens
 from treadle.coordination.v1.coordination_service_pb2_grpc import add_CoordinationServiceServicer_to_server
 from treadle.coordination.v1.job_service_pb2_grpc import add_JobServiceServicer_to_server
 
@@ -70,7 +71,7 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     workshop = PostgresWorkshop(database, wake)
     reads = PostgresReads(database)
     authenticator = Authenticator(settings.secret(), clock)
-    tokens = ServiceTokens(authenticator, clock)
+    tokens = ServiceTokens("coordination", authenticator, clock)
     conversations = StreamingConversations(streaming)
     roll = PostgresRoll(database, reads)
     watches = Watches(roll, wake)
@@ -101,7 +102,7 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.spawn("waking", Waking(errands, sessions, wake, clock).run)
     life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)
     life.spawn("purge_runs", lambda: purge_forever(database))
-    life.spawn("gauges", lambda: count_jobs(database))
+    life.spawn("gauges", lambda: count_jobs(database, "coordination", [JOB_KIND]))
     life.spawn("relay", Relay(database, bus, "coordination").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 

@@ -15,6 +15,7 @@ from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.postgres import Database, Tx
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from services.kernel.service_tokens import ServiceTokens
 from services.planning.adapters.forgetting import forget_forever
 from services.planning.adapters.reads import PostgresReads
 from services.planning.adapters.streaming_forks import StreamingForks
@@ -50,7 +51,7 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
     authenticator = Authenticator(settings.secret(), clock)
     wake = Wake(bus)
     workshop, reads = PostgresWorkshop(database, wake), PostgresReads(database)
-    driving = Driving(workshop, StreamingForks(channel, authenticator), clock)
+    driving = Driving(workshop, StreamingForks(channel, ServiceTokens("planning", authenticator, clock)), clock)
     life.push(driving.close)
 
     async def heard(tx: Tx, fact: Fact) -> None:

@@ -13,20 +13,21 @@ from services.kernel.grpc_server import GrpcServer
 from services.kernel.hubs import Hubs
 from services.kernel.ids import new_id
 from services.kernel.inbox import Inbox
+from services.kernel.job_gauge import count_jobs
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.paging import PageTokens
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
+from services.kernel.service_tokens import ServiceTokens
 from services.streaming.adapters import worker_results
 from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.domain_feed import DomainFeed
 from services.streaming.adapters.epochs import next_epoch
 from services.streaming.adapters.feed_source import FeedSource
 from services.streaming.adapters.fork_rows import PostgresForks
-from services.streaming.adapters.gauges import count_jobs
 from services.streaming.adapters.plan_rows import PostgresPlanRows
-from services.streaming.adapters.planning import PlanningClient, ServiceTokens
+from services.streaming.adapters.planning import PlanningClient
 from services.streaming.adapters.postgres import PostgresSessions
 from services.streaming.adapters.records import PostgresRecords
 from services.streaming.adapters.session_log import JetStreamSessionLog
@@ -85,7 +86,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     await streams.insist(ensure_domain)
 
     tokens, authenticator = PageTokens(settings.page_signing_key(), "sessions"), Authenticator(settings.secret(), clock)
-    plans = _plans(settings, life, ServiceTokens(authenticator, clock))
+    plans = _plans(settings, life, ServiceTokens("streaming", authenticator, clock))
     store = PostgresSessions(database, workspaces=plans is not None)
     log = JetStreamSessionLog(bus, ensure_sessions)
     appenders = Appenders(log, store)
@@ -131,7 +132,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     life.spawn("sweep_starts", starting.sweep)
     if workspaces is not None:
         life.spawn("workspaces", workspaces.run)
-    life.spawn("gauges", lambda: count_jobs(database))
+    life.spawn("gauges", lambda: count_jobs(database, "streaming", ["session"], lambda _: "session"))
     life.spawn("purge_sessions", lambda: purging.purge_forever(rows, log, clock, _PURGE_SECONDS))
     life.spawn("relay", Relay(database, bus, "streaming").run)
     life.spawn("sweep", sweep)

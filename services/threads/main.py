@@ -9,11 +9,11 @@ from services.kernel.bus import Bus
 from services.kernel.clock import SystemClock
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.ids import new_id
+from services.kernel.job_gauge import count_jobs
 from services.kernel.lifecycle import Bound, Lifecycle
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
 from services.kernel.relay import Relay
-from services.threads.adapters.gauges import JobGauges
 from services.threads.adapters.reader import PostgresReader
 from services.threads.adapters.schemas import JsonSchemas
 from services.threads.adapters.wake import BusWake
@@ -22,6 +22,7 @@ from services.threads.application.batches import Batches
 from services.threads.application.commands import Commands
 from services.threads.application.families import Families
 from services.threads.application.groups import Groups
+from services.threads.application.ports import JobKind
 from services.threads.application.proposals import Proposals
 from services.threads.application.queries import Queries
 from services.threads.application.runners import Runners
@@ -60,7 +61,7 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     life.spawn("relay", Relay(database, bus, "threads").run)
     life.spawn("wake", wake.run)
     life.spawn("sweeper", lambda: sweeper.run(settings.sweep_seconds))
-    life.spawn("gauges", JobGauges(database, "threads").run)
+    life.spawn("gauges", lambda: count_jobs(database, "threads", JobKind))
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))
 
     servicer = ThreadServicer(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 
-from services.coordination.adapters.streaming_client import ServiceTokens, StreamingClient
+from services.coordination.adapters.streaming_client import StreamingClient
 from services.coordination.main import build as build_coordination
 from services.coordination.settings import CoordinationSettings
 from services.kernel.clock import SystemClock
@@ -19,6 +19,7 @@ from services.kernel.grpc_client import open_channel
 from services.kernel.ids import new_id
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.principal import Authenticator, Principal
+from services.kernel.service_tokens import ServiceTokens
 from services.kernel.settings import load
 from services.streaming.main import build as build_streaming
 from services.streaming.settings import StreamingSettings
@@ -159,7 +160,7 @@ async def asked(
     channel = open_channel(address)
     stack.push_async_callback(channel.close)
     clock = SystemClock()
-    return Asked(StreamingClient(channel, ServiceTokens(Authenticator(SECRET, clock), clock)), agents)
+    return Asked(StreamingClient(channel, ServiceTokens("coordination", Authenticator(SECRET, clock), clock)), agents)
 
 
 async def test_a_worker_s_turn_is_seen_as_it_is(asked: Asked) -> None:
@@ -217,7 +218,7 @@ async def test_a_service_that_is_away_is_unavailable(stack: AsyncExitStack) -> N
     channel = open_channel(f"127.0.0.1:{free_port()}")
     stack.push_async_callback(channel.close)
     clock = SystemClock()
-    client = StreamingClient(channel, ServiceTokens(Authenticator(SECRET, clock), clock), seconds=0.3)
+    client = StreamingClient(channel, ServiceTokens("coordination", Authenticator(SECRET, clock), clock), seconds=0.3)
     calls: list[Any] = [
         client.turn_of("default", "ses_1"),
         client.text_of("default", "ses_1", "trn_1"),

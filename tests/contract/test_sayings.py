@@ -12,10 +12,10 @@ import grpc
 import pytest
 
 from services.coordination.adapters.sayings import StreamingSayings
-from services.coordination.adapters.streaming_client import ServiceTokens
 from services.kernel.clock import SystemClock
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.principal import Authenticator
+from services.kernel.service_tokens import ServiceTokens
 from services.kernel.settings import load
 from services.streaming.main import build
 from services.streaming.settings import StreamingSettings
@@ -79,7 +79,9 @@ async def streaming(
 
 async def test_the_newest_words_of_the_agent_are_found(streaming: Neighbour) -> None:
     clock = SystemClock()
-    sayings = StreamingSayings(streaming.channel, ServiceTokens(Authenticator(SECRET, clock), clock), seconds=10)
+    sayings = StreamingSayings(
+        streaming.channel, ServiceTokens("coordination", Authenticator(SECRET, clock), clock), seconds=10
+    )
     session = streaming.session
     assert await sayings.newest("default", session, EVER) is None, "nothing was said"
     await streaming.say("first", "ok")

@@ -10,10 +10,9 @@ from typing import Final
 
 import grpc
 
-from services.coordination.adapters.streaming_client import ServiceTokens
 from services.coordination.application.result_ports import Said
 from services.kernel.ids import is_id
-from services.kernel.request import AUTHORIZATION_KEY
+from services.kernel.service_tokens import ServiceTokens
 from services.kernel.telemetry import get_logger
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
@@ -38,7 +37,7 @@ class StreamingSayings:
         """The newest turn's own words, else those of the turns before."""
         if not is_id("ses", session_id):
             return None  # it runs in another system
-        authorization = ((AUTHORIZATION_KEY, f"Bearer {self._tokens.of(tenant)}"),)
+        authorization = self._tokens.metadata(tenant)
         name = f"sessions/{session_id}"
         try:
             async with asyncio.timeout(self._seconds):

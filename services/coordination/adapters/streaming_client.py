@@ -5,44 +5,20 @@ prompt, abort. By tokens of the service itself, one a tenant; each call has a de
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 import grpc
 
 from services.coordination.application.run_ports import TurnSeen
 from services.coordination.domain.errors import streaming_unavailable
-from services.kernel.clock import Clock
 from services.kernel.errors import DeadlineExceeded, Invalid, NotAllowed, NotFound, Unavailable
 from services.kernel.grpc_errors import refusal_from
-from services.kernel.principal import Authenticator, Principal
-from services.kernel.request import AUTHORIZATION_KEY
+from services.kernel.service_tokens import ServiceTokens
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
 
 _SECONDS: Final = 2.0
-_TOKEN_LIVES: Final = timedelta(hours=1)
-_RENEWED: Final = timedelta(minutes=30)
 _A = TypeVar("_A")
-
-
-class ServiceTokens:
-    """Tokens by which the service itself calls another one: Principal(tenant, coordination, service, reviewer)."""
-
-    def __init__(self, authenticator: Authenticator, clock: Clock) -> None:
-        self._authenticator = authenticator
-        self._clock = clock
-        self._minted: dict[str, tuple[datetime, str]] = {}
-
-    def of(self, tenant: str) -> str:
-        """One that is valid for another half an hour at least."""
-        now = self._clock.now()
-        at, token = self._minted.get(tenant, (now, ""))
-        if not token or now - at >= _RENEWED:
-            service = Principal(tenant, "coordination", "service", frozenset({"reviewer"}))
-            token = self._authenticator.mint(service, _TOKEN_LIVES)
-            self._minted[tenant] = (now, token)
-        return token
 
 
 class StreamingClient:
@@ -57,7 +33,7 @@ class StreamingClient:
         """The newest."""
         turn = await _or_none(
             lambda: self._stub.GetTurn(
-                _turn_request(session_id), timeout=self._seconds, metadata=self._as_service(tenant)
+                _turn_request(session_id), timeout=self._seconds, metadata=self._tokens.metadata(tenant)
             )
         )
         if turn is None:
@@ -82,7 +58,7 @@ class StreamingClient:
             request = pb.ListMessagesRequest(parent=f"sessions/{session_id}", turn_id=turn_id, page_token=token)
             page = await _or_none(
                 lambda request=request: self._stub.ListMessages(  # type: ignore[misc]
-                    request, timeout=self._seconds, metadata=self._as_service(tenant)
+                    request, timeout=self._seconds, metadata=self._tokens.metadata(tenant)
                 )
             )
             if page is None:
@@ -95,20 +71,19 @@ class StreamingClient:
     async def prompt(self, tenant: str, session_id: str, text: str, request_id: str) -> None:
         """Once a request_id."""
         request = pb.PromptSessionRequest(name=f"sessions/{session_id}", text=text, request_id=request_id)
-        await _told(lambda: self._stub.PromptSession(request, timeout=self._seconds, metadata=self._as_service(tenant)))
+        await _told(
+            lambda: self._stub.PromptSession(request, timeout=self._seconds, metadata=self._tokens.metadata(tenant))
+        )
 
     async def abort(self, tenant: str, session_id: str) -> None:
         """Nothing under way, or no session: nothing to abort."""
         request = pb.AbortSessionRequest(name=f"sessions/{session_id}")
         try:
             await _told(
-                lambda: self._stub.AbortSession(request, timeout=self._seconds, metadata=self._as_service(tenant))
+                lambda: self._stub.AbortSession(request, timeout=self._seconds, metadata=self._tokens.metadata(tenant))
             )
         except (NotFound, NotAllowed, Invalid):
             return
-
-    def _as_service(self, tenant: str) -> tuple[tuple[str, str], ...]:
-        return ((AUTHORIZATION_KEY, f"Bearer {self._tokens.of(tenant)}"),)
 
 
 def _turn_request(session_id: str) -> pb.GetTurnRequest:

@@ -13,7 +13,8 @@ import orjson
 from services.coordination.application.run_ports import Leased
 from services.coordination.application.running import Beat, Running
 from services.coordination.domain.worker import Worker
-from services.coordination.transport.access import RUNNERS, caller
+from services.coordination.transport.access import RUNNERS
+from services.kernel.access import caller
 from services.kernel.errors import Invalid, TooLarge
 from services.kernel.principal import Authenticator, Principal
 from treadle.coordination.v1 import job_service_pb2 as pb
@@ -38,7 +39,7 @@ class JobServicer(JobServiceServicer):
 
     async def ClaimJobs(self, request: pb.ClaimJobsRequest, context: _Context) -> pb.ClaimJobsResponse:
         """Long-polls."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         for field in ("runner_id", "claim_id"):
             if _NAME.fullmatch(getattr(request, field)) is None:
                 raise Invalid("INVALID_ARGUMENT", f"{field} must be 1..128 printable ASCII characters", field=field)
@@ -52,7 +53,7 @@ class JobServicer(JobServiceServicer):
 
     async def HeartbeatJob(self, request: pb.HeartbeatJobRequest, context: _Context) -> pb.HeartbeatJobResponse:
         """Keeps the lease."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         beat = Beat(request.said, request.waiting, _tokens(request.tokens), request.give_back)
         until, cancel = await self._running.heartbeat(request.job_id, request.fence, beat)
         answer = pb.HeartbeatJobResponse(cancel=cancel)
@@ -61,12 +62,12 @@ class JobServicer(JobServiceServicer):
 
     async def ReportJob(self, request: pb.ReportJobRequest, context: _Context) -> pb.ReportJobResponse:
         """In between."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         return pb.ReportJobResponse(version=await self._running.report(request.job_id, request.fence, request.text))
 
     async def CompleteJob(self, request: pb.CompleteJobRequest, context: _Context) -> pb.CompleteJobResponse:
         """The end."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         if len(request.detail.encode()) > _DETAIL_MOST:
             raise TooLarge(
                 "VALUE_TOO_LARGE", f"detail has at most {_DETAIL_MOST} bytes", field="detail", limit=_DETAIL_MOST

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from datetime import timedelta
 from typing import Any, Final
 
 import grpc
 
 from services.kernel.errors import NotAllowed, Unavailable
 from services.kernel.grpc_errors import refusal_from
-from services.kernel.principal import Authenticator, Principal
-from services.kernel.request import AUTHORIZATION_KEY
+from services.kernel.service_tokens import ServiceTokens
 from services.planning.domain.branch import Branch
 from treadle.streaming.v1 import fork_service_pb2 as pb
 from treadle.streaming.v1.fork_service_pb2_grpc import ForkServiceStub
 
 _DEADLINE: Final = 8.0
 """Seconds a call; less than the lease of who drives the branch."""
-_TOKEN: Final = timedelta(minutes=5)
 
 
 class StreamingForks:
     """Fills `Conversations`."""
 
-    def __init__(self, channel: grpc.aio.Channel, authenticator: Authenticator) -> None:
+    def __init__(self, channel: grpc.aio.Channel, tokens: ServiceTokens) -> None:
         self._stub: Any = ForkServiceStub(channel)
-        self._authenticator = authenticator
+        self._tokens = tokens
 
     async def fork(self, branch: Branch) -> None:
         """ForkSession."""
@@ -53,9 +50,7 @@ class StreamingForks:
                 raise
 
     async def _call(self, method: Any, request: Any, branch: Branch) -> None:
-        service = Principal(branch.tenant, "planning", "service", frozenset({"reviewer"}))
-        token = self._authenticator.mint(service, _TOKEN)
-        call: Awaitable[Any] = method(request, timeout=_DEADLINE, metadata=((AUTHORIZATION_KEY, f"Bearer {token}"),))
+        call: Awaitable[Any] = method(request, timeout=_DEADLINE, metadata=self._tokens.metadata(branch.tenant))
         try:
             await call
         except grpc.aio.AioRpcError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from services.kernel.access import caller
 from services.kernel.errors import Denied
 from services.kernel.principal import Principal
 from services.kernel.request import current_principal
@@ -18,10 +19,7 @@ PEOPLE: Final = ("reviewer",)
 def caller_for(roles: tuple[str, ...], *session_ids: str) -> Principal:
     """The verified caller, which has one of the roles (admin has them all); an agent only for the session of its own
     token (NOT_YOURS)."""
-    principal = current_principal()
-    if not any(principal.has(role) for role in roles):
-        needed = " or ".join(roles)
-        raise Denied("ROLE_REQUIRED", f"this needs the role {needed}", role=needed)
+    principal = caller(*roles)
     for one in session_ids:
         may_act_for(principal, one)
     return principal

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import grpc
 
-from services.kernel.clock import Clock
 from services.kernel.errors import DeadlineExceeded, NotAllowed, Unavailable
 from services.kernel.grpc_errors import refusal_from
-from services.kernel.principal import Authenticator, Principal
-from services.kernel.request import AUTHORIZATION_KEY
+from services.kernel.service_tokens import ServiceTokens
 from services.kernel.telemetry import get_logger
 from services.streaming.application.plan_ports import Behind
 from services.streaming.application.ports import SessionKey
@@ -23,28 +20,7 @@ from treadle.planning.v1.workspace_service_pb2_grpc import WorkspaceServiceStub
 
 _SECONDS: Final = 2.0
 _PAUSE: Final = 0.05
-_TOKEN_LIVES: Final = timedelta(hours=1)
-_RENEWED: Final = timedelta(minutes=30)
 _log = get_logger("streaming.planning")
-
-
-class ServiceTokens:
-    """Tokens by which this service calls another one: Principal(tenant, streaming, service, reviewer)."""
-
-    def __init__(self, authenticator: Authenticator, clock: Clock) -> None:
-        self._authenticator = authenticator
-        self._clock = clock
-        self._minted: dict[str, tuple[datetime, str]] = {}
-
-    def of(self, tenant: str) -> str:
-        """One that is valid for another half an hour at least."""
-        now = self._clock.now()
-        at, token = self._minted.get(tenant, (now, ""))
-        if not token or now - at >= _RENEWED:
-            service = Principal(tenant, "streaming", "service", frozenset({"reviewer"}))
-            token = self._authenticator.mint(service, _TOKEN_LIVES)
-            self._minted[tenant] = (now, token)
-        return token
 
 
 class PlanningClient:
@@ -69,7 +45,7 @@ class PlanningClient:
         """Unavailable is asked again until the time is over; so are lost races."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        metadata = ((AUTHORIZATION_KEY, f"Bearer {self._tokens.of(key.tenant)}"),)
+        metadata = self._tokens.metadata(key.tenant)
         while True:
             try:
                 await call(timeout=max(until - loop.time(), 0.001), metadata=metadata, wait_for_ready=True)

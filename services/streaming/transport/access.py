@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.kernel.errors import Denied
+from services.kernel.access import caller
 from services.kernel.principal import Principal
-from services.kernel.request import current_principal
 from services.streaming.domain.errors import not_yours
 from services.streaming.transport import names
 
@@ -18,18 +17,9 @@ PEOPLE: Final = ("reviewer",)
 RUNNERS: Final = ("runner",)
 
 
-def caller(roles: tuple[str, ...]) -> Principal:
-    """The verified caller, which has one of the roles (admin has them all). Denied otherwise."""
-    principal = current_principal()
-    if not any(principal.has(role) for role in roles):
-        needed = " or ".join(roles)
-        raise Denied("ROLE_REQUIRED", f"this needs the role {needed}", role=needed)
-    return principal
-
-
 def acting(roles: tuple[str, ...], name: str, field: str = "name") -> tuple[Principal, str]:
     """The caller and the id in `sessions/{id}`. An agent acts for the session of its own token alone."""
-    principal = caller(roles)
+    principal = caller(*roles)
     session_id = names.session_id(name, field)
     check_own(principal, session_id)
     return principal, session_id

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Unavailable
 from services.kernel.hub import StreamClosed
 from services.kernel.hubs import Hubs, Key
@@ -15,7 +16,7 @@ from services.streaming.application.ports import FeedKey, SessionKey
 from services.streaming.application.sessions import Sessions
 from services.streaming.domain.errors import reader_too_slow
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import READERS, acting, caller, check_own
+from services.streaming.transport.access import READERS, acting, check_own
 from treadle.streaming.v1 import feed_service_pb2 as pb
 from treadle.streaming.v1.feed_service_pb2_grpc import FeedServiceServicer
 
@@ -47,7 +48,7 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeThreadRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """A thread and its descendants."""
-        key = FeedKey(caller(READERS).tenant, names.thread_id(request.name))
+        key = FeedKey(caller(*READERS).tenant, names.thread_id(request.name))
         _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()
@@ -66,7 +67,7 @@ class FeedServicer(FeedServiceServicer):
         self, request: pb.SubscribeTenantRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
         """The whole tenant, which is no agent's."""
-        reader = caller(READERS)
+        reader = caller(*READERS)
         check_own(reader, None)
         key = FeedKey(reader.tenant, None)
         _end(await _serve(self._of_facts, key, request.last_event_id, context))

@@ -9,13 +9,14 @@ from typing import Any, Final
 import grpc
 import orjson
 
+from services.kernel.access import caller
 from services.kernel.errors import Invalid, TooLarge
 from services.streaming.application.agent_ports import Leased
 from services.streaming.application.agents import AgentSide
 from services.streaming.application.working import Working
 from services.streaming.domain.offers import Offer
 from services.streaming.domain.session import Session
-from services.streaming.transport.access import RUNNERS, caller
+from services.streaming.transport.access import RUNNERS
 from treadle.streaming.v1 import job_service_pb2 as pb
 from treadle.streaming.v1.job_service_pb2_grpc import JobServiceServicer
 
@@ -38,7 +39,7 @@ class JobServicer(JobServiceServicer):
 
     async def ClaimJobs(self, request: pb.ClaimJobsRequest, context: _Context) -> pb.ClaimJobsResponse:
         """Long-polls."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         for field in ("runner_id", "claim_id"):
             if _NAME.fullmatch(getattr(request, field)) is None:
                 raise _invalid(field, "must be 1..128 printable ASCII characters")
@@ -58,20 +59,20 @@ class JobServicer(JobServiceServicer):
 
     async def HeartbeatJob(self, request: pb.HeartbeatJobRequest, context: _Context) -> pb.HeartbeatJobResponse:
         """Keeps the lease."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         answer = pb.HeartbeatJobResponse()
         answer.lease_expire_time.FromDatetime(await self._working.heartbeat(request.job_id, request.fence))
         return answer
 
     async def CompleteJob(self, request: pb.CompleteJobRequest, context: _Context) -> pb.CompleteJobResponse:
         """In good order."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         await self._agents.ended(request.job_id, request.fence, "", "", orderly=True, if_idle=request.if_idle)
         return pb.CompleteJobResponse()
 
     async def FailJob(self, request: pb.FailJobRequest, context: _Context) -> pb.FailJobResponse:
         """Not in good order."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         if len(request.detail.encode()) > _DETAIL_MOST:
             raise TooLarge("VALUE_TOO_LARGE", "detail is at most 16 KiB", field="detail", limit=_DETAIL_MOST)
         await self._agents.ended(

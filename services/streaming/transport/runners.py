@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Conflict, Invalid, NotFound, Unavailable
 from services.kernel.principal import Principal
 from services.streaming.application.agent_ports import Agents, Bells, Hold
@@ -20,7 +21,7 @@ from services.streaming.application.commanding import deliver
 from services.streaming.application.ports import SessionKey
 from services.streaming.domain.errors import attach_again, invalid_event, lease_lost
 from services.streaming.transport import agent_messages, names, translate
-from services.streaming.transport.access import RUNNERS, caller
+from services.streaming.transport.access import RUNNERS
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceServicer
 
@@ -43,7 +44,7 @@ class RunnerServicer(RunnerServiceServicer):
         self, request_iterator: AsyncIterator[pb.AttachRequest], context: _Context
     ) -> AsyncIterator[pb.AttachResponse]:
         """Holds a session until either side ends; a broken stream loses nothing."""
-        runner = caller(RUNNERS)
+        runner = caller(*RUNNERS)
         opening = await _opening(request_iterator)
         try:
             async for answer in self._attached(runner, opening, request_iterator):
@@ -103,7 +104,7 @@ class RunnerServicer(RunnerServiceServicer):
         self, request: pb.ReadAgentStateRequest, context: _Context
     ) -> AsyncIterator[pb.AgentStateChunk]:
         """In pieces."""
-        caller(RUNNERS)
+        caller(*RUNNERS)
         hold = await self._agents.hold(request.job_id, request.fence)
         data = await self._rows.state(hold.key, request.digest)
         if data is None:

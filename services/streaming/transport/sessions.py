@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.clock import Clock
 from services.kernel.paging import PageTokens, page_size
 from services.kernel.principal import Authenticator
@@ -17,7 +18,7 @@ from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import AUTHORS, READERS, acting, caller, check_own
+from services.streaming.transport.access import AUTHORS, READERS, acting, check_own
 from services.streaming.transport.gates import GateMethods
 from services.streaming.transport.turning import TurnMethods, digest_of
 from treadle.streaming.v1 import session_service_pb2 as pb
@@ -46,7 +47,7 @@ class SessionServicer(TurnMethods, GateMethods):
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.Session:
         """Opens a session; an agent may open its own."""
-        author = caller(AUTHORS)
+        author = caller(*AUTHORS)
         check_own(author, request.session_id)
         session = await self._sessions.create(
             author,
@@ -69,7 +70,7 @@ class SessionServicer(TurnMethods, GateMethods):
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
         """A page."""
-        reader = caller(READERS)
+        reader = caller(*READERS)
         size = page_size(request.page_size, default=_PAGE, most=_PAGE_MOST)
         # Tokens of the list of all sessions are as they were, so that they stay good.
         of = [reader.tenant, "top_level"] if request.top_level else [reader.tenant]

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.clock import Clock
 from services.kernel.idempotency import body_digest
 from services.kernel.principal import Authenticator, Principal
@@ -18,7 +19,7 @@ from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
 from services.streaming.domain.session import Session
 from services.streaming.transport import names, translate
-from services.streaming.transport.access import AUTHORS, PEOPLE, READERS, acting, caller, check_own
+from services.streaming.transport.access import AUTHORS, PEOPLE, READERS, acting, check_own
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceServicer
 
@@ -113,7 +114,7 @@ class TurnMethods(SessionServiceServicer):
         self, request: pb.BatchDeleteSessionsRequest, context: _Context
     ) -> pb.BatchDeleteSessionsResponse:
         """Each for itself."""
-        person = caller(PEOPLE)
+        person = caller(*PEOPLE)
         check_own(person, None)
         results = await self._resuming.delete(person, list(request.ids), request.request_id, digest_of(request))
         answer = pb.BatchDeleteSessionsResponse()

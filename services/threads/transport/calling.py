@@ -5,24 +5,13 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from services.kernel import idempotency
-from services.kernel.errors import Denied
 from services.kernel.principal import LOCAL, Principal
-from services.kernel.request import current_principal
 from services.threads.application.commands import Call
 from services.threads.domain.events import Actor, ActorKind
 
 READERS = ("viewer", "reviewer", "agent")
 AUTHORS = ("reviewer", "agent")
 """Who may open threads and propose actions; decisions are for reviewers only."""
-
-
-def caller(*roles: str) -> Principal:
-    """The verified caller, which has one of the roles (admin has them all). Denied otherwise."""
-    principal = current_principal()
-    if not any(principal.has(role) for role in roles):
-        needed = " or ".join(roles)
-        raise Denied("ROLE_REQUIRED", f"this needs the role {needed}", role=needed)
-    return principal
 
 
 def actor_of(principal: Principal) -> Actor:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Invalid
 from services.threads.application.commands import Commands
 from services.threads.application.queries import Queries
@@ -13,7 +14,7 @@ from services.threads.domain.autonomy import INVOCATION_CONTEXTS
 from services.threads.domain.canonical import canonical_json
 from services.threads.domain.registration import Cardinality, Registration
 from services.threads.transport import reading
-from services.threads.transport.calling import READERS, call, caller
+from services.threads.transport.calling import READERS, call
 from treadle.threads.v1 import catalog_service_pb2 as pb
 from treadle.threads.v1.catalog_service_pb2_grpc import CatalogServiceServicer
 

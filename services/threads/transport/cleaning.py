@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.threads.application.catalogue import Catalogue
 from services.threads.application.commands import Commands, Make
 from services.threads.domain import commands as c
@@ -15,7 +16,7 @@ from services.threads.domain.cleaning import required_cleanup
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
 from services.threads.transport.answers import DecisionAnswer
-from services.threads.transport.calling import call, caller
+from services.threads.transport.calling import call
 from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceServicer
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.idempotency import ANSWER_MOST
 from services.kernel.ids import NewId
 from services.kernel.paging import PageTokens, page_size
@@ -19,7 +20,7 @@ from services.threads.domain.kinds import Kind
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
-from services.threads.transport.calling import AUTHORS, READERS, call, caller
+from services.threads.transport.calling import AUTHORS, READERS, call
 from services.threads.transport.card import card
 from services.threads.transport.family_requests import decompose_brood, family_plan, group_brood
 from services.threads.transport.lists import shown_card

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Invalid
 from services.kernel.paging import PageTokens, page_size
 from services.threads.application.batches import Batches, Item
@@ -25,7 +26,7 @@ from services.threads.domain.states import State, is_terminal
 from services.threads.domain.thread import Relationship, Thread
 from services.threads.transport import reading
 from services.threads.transport.answers import DecisionAnswer
-from services.threads.transport.calling import READERS, call, caller
+from services.threads.transport.calling import READERS, call
 from services.threads.transport.group_answers import ColumnAnswer, DeletedAnswer, MovedAnswer
 from services.threads.transport.inbox import outcome, state_in_words
 from services.threads.transport.lists import shown_card

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Invalid, TooLarge
 from services.threads.application.ports import JobKind
 from services.threads.application.runners import LeasedJob, Runners
 from services.threads.domain.canonical import canonical_json
 from services.threads.transport import reading
-from services.threads.transport.calling import caller, runner_of
+from services.threads.transport.calling import runner_of
 from services.threads.transport.card import timestamp
 from treadle.threads.v1 import job_service_pb2 as pb
 from treadle.threads.v1.job_service_pb2_grpc import JobServiceServicer

@@ -8,13 +8,14 @@ from typing import Any, Final
 import grpc
 import orjson
 
+from services.kernel.access import caller
 from services.kernel.paging import PageTokens, page_size
 from services.threads.application.queries import Card, Queries
 from services.threads.domain.explaining_family import WaitedFor
 from services.threads.domain.ranking import rank
 from services.threads.domain.states import State
 from services.threads.transport import answers, reading
-from services.threads.transport.calling import READERS, caller
+from services.threads.transport.calling import READERS
 from services.threads.transport.card import card, state_of, timestamp
 from services.threads.transport.pages import fitting
 from treadle.threads.v1 import thread_service_pb2 as pb

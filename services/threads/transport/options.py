@@ -6,12 +6,13 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.threads.application.queries import Queries
 from services.threads.domain.canonical import canonical_json
 from services.threads.domain.options import Option, options
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
-from services.threads.transport.calling import READERS, caller
+from services.threads.transport.calling import READERS
 from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceServicer
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.errors import Invalid
 from services.threads.application.catalogue import Catalogue
 from services.threads.application.commands import Commands
@@ -14,7 +15,7 @@ from services.threads.domain import commands as c
 from services.threads.domain.states import State
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
-from services.threads.transport.calling import call, caller
+from services.threads.transport.calling import call
 from services.threads.transport.card import state_of
 from treadle.threads.v1 import thread_service_pb2 as pb
 from treadle.threads.v1.thread_service_pb2_grpc import ThreadServiceServicer

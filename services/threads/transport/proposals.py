@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.ids import NewId
 from services.kernel.paging import PageTokens, page_size
 from services.kernel.principal import Principal
@@ -21,7 +22,7 @@ from services.threads.domain.options import proposable
 from services.threads.domain.registration import Registration
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
-from services.threads.transport.calling import AUTHORS, READERS, call, caller
+from services.threads.transport.calling import AUTHORS, READERS, call
 from services.threads.transport.card import state_of, timestamp
 from services.threads.transport.family_requests import items_of
 from services.threads.transport.pages import fitting

@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 
+from services.kernel.access import caller
 from services.kernel.clock import Clock
 from services.kernel.ids import NewId
 from services.kernel.paging import PageTokens
@@ -20,7 +21,7 @@ from services.threads.domain import commands as c
 from services.threads.domain.thread import Thread
 from services.threads.transport import reading
 from services.threads.transport.answers import CardAnswer, DecisionAnswer
-from services.threads.transport.calling import AUTHORS, call, caller
+from services.threads.transport.calling import AUTHORS, call
 from services.threads.transport.cleaning import CleanupDecisions
 from services.threads.transport.creating import create_command, start_of
 from services.threads.transport.families import FamilyCalls

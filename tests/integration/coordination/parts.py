@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from services.coordination.adapters.errands import PostgresErrands
 from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWork, PostgresRunWorkshop
-from services.coordination.adapters.streaming_client import ServiceTokens, StreamingClient
+from services.coordination.adapters.streaming_client import StreamingClient
 from services.coordination.adapters.wake import Wake
 from services.coordination.application.aborting import Aborting
 from services.coordination.application.expiring import Expiring
@@ -22,6 +22,7 @@ from services.kernel.grpc_client import open_channel
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database
 from services.kernel.principal import Authenticator
+from services.kernel.service_tokens import ServiceTokens
 from tests.integration.coordination.client import SECRET
 from tests.integration.coordination.rows import TENANT
 
@@ -49,7 +50,7 @@ class Parts:
         self.clock = OwnClock()
         self.database = database
         self.channel = open_channel(streaming)
-        tokens = ServiceTokens(Authenticator(SECRET, SystemClock()), SystemClock())
+        tokens = ServiceTokens("coordination", Authenticator(SECRET, SystemClock()), SystemClock())
         self.sessions = StreamingClient(self.channel, tokens)
         self.runs = PostgresRuns(database)
         self.workshop = PostgresRunWorkshop(database, wake)
