@@ -32,10 +32,11 @@ class _Uvicorn(uvicorn.Server):
 @dataclass
 class ToolGateway:
     """`handlers` by tool; an answer `{"ok": False, …}` is a refusal. `calls` and `tokens` are what came in; the calls
-    of `breaking` end without an answer, each once."""
+    of `breaking` end without an answer, each once. Tools in `turned` take a `turn_id`."""
 
     handlers: dict[str, Handler]
     read_only: set[str] = field(default_factory=set)
+    turned: set[str] = field(default_factory=set)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     posts: int = 0
@@ -99,6 +100,8 @@ class ToolGateway:
 
     def _tool(self, name: str) -> types.Tool:
         properties: dict[str, Any] = {"text": {"type": "string"}}
+        if name in self.turned:
+            properties["turn_id"] = {"type": "string"}
         if name not in self.read_only:
             properties["request_id"] = {"type": "string"}
         schema = {"type": "object", "properties": properties}

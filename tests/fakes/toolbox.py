@@ -23,14 +23,16 @@ class FakeToolbox:
     hanging: set[str] = field(default_factory=set)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list)
     called: asyncio.Event = field(default_factory=asyncio.Event)
 
     def of(self, tool: str) -> list[dict[str, Any]]:
         return [arguments for name, arguments in self.calls if name == tool]
 
     @asynccontextmanager
-    async def open(self, token: str) -> AsyncIterator[Tools]:
+    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
         self.tokens.append(token)
+        self.turns.append(turn)
         yield self
 
     async def offers(self) -> Sequence[ToolOffer]:

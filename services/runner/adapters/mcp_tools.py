@@ -49,7 +49,7 @@ class McpToolbox:
         self._call_seconds = call_seconds
 
     @asynccontextmanager
-    async def open(self, token: str) -> AsyncIterator[Tools]:
+    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
         """Asks nothing yet."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         # The deadline of a call is ours; the connection has none of its own but to be made.
@@ -57,15 +57,16 @@ class McpToolbox:
         async with httpx2.AsyncClient(
             headers=headers, timeout=timeout, verify=_certificates(), trust_env=False
         ) as http:
-            yield _McpTools(self._url, http, self._call_seconds)
+            yield _McpTools(self._url, http, self._call_seconds, turn)
 
 
 class _McpTools:
     """Implements application.tools.Tools. Every question has a client and a task of its own: where the way breaks, the
     client cancels the task that it lives in, which must not be the agent's."""
 
-    def __init__(self, url: str, http: httpx2.AsyncClient, call_seconds: float) -> None:
+    def __init__(self, url: str, http: httpx2.AsyncClient, call_seconds: float, turn: str) -> None:
         self._url = url
+        self._turn = turn
         self._http = http
         self._call_seconds = call_seconds
         self._tools: dict[str, Tool] = {}
@@ -81,7 +82,8 @@ class _McpTools:
         return [ToolOffer(tool.name, tool.description or "", tool.input_schema) for tool in known.values()]
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """With a `request_id` of ours where the tool takes one and the caller gave none."""
+        """With a `request_id` of ours where the tool takes one and the caller gave none, and with the turn's id where
+        the tool changes something and takes it."""
         try:
             async with asyncio.timeout(self._seconds(arguments)):
                 return _answer(await self._call(name, dict(arguments)))
@@ -103,7 +105,10 @@ class _McpTools:
         repeatable = False
         if tool is not None:
             repeatable = tool.annotations is not None and tool.annotations.read_only_hint is True
-            if "request_id" in tool.input_schema.get("properties", {}):
+            takes = tool.input_schema.get("properties", {})
+            if self._turn and "turn_id" in takes and not repeatable:
+                arguments["turn_id"] = self._turn  # whatever a model has put there
+            if "request_id" in takes:
                 repeatable = True
                 arguments.setdefault("request_id", new_id("req"))
 

@@ -25,8 +25,9 @@ class Agent(Protocol):
         """Raises AgentFault. After it, `stop` must be called."""
         ...
 
-    async def prompt(self, text: str, context: str = "") -> None:
-        """Begins a turn; called only when none is under way. `context` is what the agent is to know besides."""
+    async def prompt(self, text: str, context: str = "", turn: str = "") -> None:
+        """Begins a turn; called only when none is under way. `context` is what the agent is to know besides; `turn`:
+        the turn's id, where it is known, by which calls of tools that come too late are told apart (P.1)."""
         ...
 
     async def steer(self, text: str) -> None:

@@ -15,7 +15,7 @@ class NoTools:
     """Implements application.tools.Toolbox and Tools."""
 
     @asynccontextmanager
-    async def open(self, token: str) -> AsyncIterator[Tools]:
+    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
         """Itself."""
         yield self
 

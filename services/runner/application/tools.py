@@ -42,6 +42,7 @@ class Tools(Protocol):
 class Toolbox(Protocol):
     """Where tools come from."""
 
-    def open(self, token: str) -> AbstractAsyncContextManager[Tools]:
-        """For the session that the token speaks for; to be opened and closed by the task that uses it."""
+    def open(self, token: str, turn: str = "") -> AbstractAsyncContextManager[Tools]:
+        """For the session that the token speaks for; to be opened and closed by the task that uses it. Calls that
+        change something name the `turn`, where one is given: what comes after its end is refused (P.1)."""
         ...

@@ -37,6 +37,20 @@ async def test_a_refusal_is_an_answer() -> None:
     assert gateway.of("thread_spawn") == [{"request_id": "mine"}]
 
 
+async def test_what_changes_something_names_the_turn_whatever_the_model_says() -> None:
+    tools_of = {"add_todos": echo, "get_context": echo, "thread_note": echo}
+    async with offering({"get_context"}, **tools_of) as gateway:
+        gateway.turned |= {"add_todos", "get_context"}
+        async with McpToolbox(gateway.url).open("t", "trn_1") as tools:
+            for name in tools_of:
+                await tools.call(name, {"text": "x"})
+            await tools.call("add_todos", {"turn_id": "the one before"})
+        async with McpToolbox(gateway.url).open("t") as tools:
+            await tools.call("add_todos", {})
+    assert [call.get("turn_id") for call in gateway.of("add_todos")] == ["trn_1", "trn_1", None]
+    assert [call.get("turn_id") for name, call in gateway.calls if name != "add_todos"] == [None, None]
+
+
 async def test_an_unknown_tool_is_an_answer_too() -> None:
     async with offering(thread_spawn=echo) as gateway, McpToolbox(gateway.url).open("t") as tools:
         answer = await tools.call("nothing", {})

@@ -238,7 +238,7 @@ class _Hold:
         """What the agent is to know besides is asked for each time (C.6)."""
         self._begin(turn)
         assert self._task is not None
-        await agent.prompt(words, await self._contexts.compose(self._task.session, turn, self._task.token))
+        await agent.prompt(words, await self._contexts.compose(self._task.session, turn, self._task.token), turn)
 
     def _begin(self, turn: str) -> None:
         self._turn, self._running = turn, True

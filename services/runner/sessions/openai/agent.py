@@ -85,6 +85,7 @@ class OpenAiAgent:
         self._usage = Usage()
         self._conversation = Conversation()
         self._running = False
+        self._turn_id = ""
         self._turn: asyncio.Task[None] | None = None
         self._client: openai.AsyncOpenAI | None = None
 
@@ -100,8 +101,9 @@ class OpenAiAgent:
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeout=timeout, max_retries=endpoint.retries
         )
 
-    async def prompt(self, text: str, context: str = "") -> None:
+    async def prompt(self, text: str, context: str = "", turn: str = "") -> None:
         """Begins a turn."""
+        self._turn_id = turn
         self._reply.begin()
         self._usage = Usage()
         self._running = True
@@ -148,7 +150,7 @@ class OpenAiAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure
         try:
-            async with self._toolbox.open(self._task.token) as tools:
+            async with self._toolbox.open(self._task.token, self._turn_id) as tools:
                 end = await self._converse(tools)
         except openai.APITimeoutError:
             end = TurnFailure.PROVIDER_TIMEOUT

@@ -63,8 +63,8 @@ class PiAgent:
             raise AgentFault(f"Pi did not answer in {self._timing.start} s: {self._child.last_words}") from None
         self._launch.check(state)
 
-    async def prompt(self, text: str, context: str = "") -> None:
-        """Begins a turn."""
+    async def prompt(self, text: str, context: str = "", turn: str = "") -> None:
+        """Begins a turn. Its tools are called by Pi itself, which knows no turns of ours."""
         self._settled.clear()
         await self._do(lambda: self._mapper.prompt(next(self._ids), with_context(text, context)))
 

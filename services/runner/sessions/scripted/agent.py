@@ -90,6 +90,7 @@ class ScriptedAgent:
         self._toolbox = toolbox
         self._team: Teamwork | None = None
         self._context = ""
+        self._turn_id = ""
         self._usage = Usage()
         self._reply = Reply()
         self._said = 0
@@ -113,9 +114,10 @@ class ScriptedAgent:
             except (orjson.JSONDecodeError, KeyError, TypeError) as fault:
                 raise AgentFault(f"the state cannot be read: {fault!r}") from fault
 
-    async def prompt(self, text: str, context: str = "") -> None:
+    async def prompt(self, text: str, context: str = "", turn: str = "") -> None:
         """Begins a turn."""
         self._context = context
+        self._turn_id = turn
         self._usage = Usage(read=len(text.split()) + len(context.split()))
         self._prompts = [*self._prompts, text][-_REMEMBERED:]
         self._reply.begin()
@@ -157,7 +159,7 @@ class ScriptedAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure = Outcome.OK
         try:
-            async with self._toolbox.open(self._task.token) as tools:
+            async with self._toolbox.open(self._task.token, self._turn_id) as tools:
                 self._team = Teamwork(lambda name, arguments: self._use(tools, name, arguments), self._context)
                 while self._steps:
                     await self._do(self._steps.popleft())

@@ -69,9 +69,11 @@ async def test_without_tools_none_are_offered() -> None:
 
 
 async def test_what_it_is_to_know_follows_the_words() -> None:
-    async with talking(FakeToolbox(), DONE) as (agent, heard, endpoint):
-        await agent.prompt("Hi", "## Thread mode — coordinator")
+    tools = FakeToolbox()
+    async with talking(tools, DONE) as (agent, heard, endpoint):
+        await agent.prompt("Hi", "## Thread mode — coordinator", "trn_1")
         await heard.settled()
+    assert tools.turns == ["trn_1"]
     (message,) = endpoint.asked[0]["messages"]
     assert message["content"] == "Hi\n\n<treadle-context>\n## Thread mode — coordinator\n</treadle-context>"
 

@@ -21,7 +21,7 @@ async def told(prompt: str, toolbox: FakeToolbox, context: str = "") -> Heard:
     heard = Heard()
     agent = Scripted(0, toolbox).open(AgentTask("ses_1", "", "m", "medium", None, "token-1"), heard.emit)
     await agent.start()
-    await agent.prompt(prompt, context)
+    await agent.prompt(prompt, context, "trn_1")
     await heard.settled()
     await agent.stop()
     return heard
@@ -41,7 +41,7 @@ async def test_directives_call_tools_which_are_shown() -> None:
         ("thread_spawn", ToolStatus.RUNNING),
         ("thread_spawn", ToolStatus.COMPLETED),
     ]
-    assert toolbox.tokens == ["token-1"]
+    assert (toolbox.tokens, toolbox.turns) == (["token-1"], ["trn_1"])
 
 
 @pytest.mark.parametrize(
