@@ -59,7 +59,11 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     """Database and bus; work on coordinators and what is read of them; streaming; the service over them."""
     clock = SystemClock()
     database = await Database.open(
-        settings.coordination_database_url, "coordination", min_size=settings.pool_min, max_size=settings.pool_max
+        settings.coordination_database_url,
+        "coordination",
+        min_size=settings.pool_min,
+        max_size=settings.pool_max,
+        patience=30,
     )
     life.push(database.close)
     bus = await Bus.connect(settings.nats_url, "coordination")

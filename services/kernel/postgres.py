@@ -40,6 +40,7 @@ _AWAY: Final = (
 )
 _TELL_EVERY: Final = 5.0
 """Seconds between two words to the log that the server is away."""
+_OPEN_AGAIN: Final = 0.5
 _COLLISION: Final = (
     asyncpg.LockNotAvailableError,
     asyncpg.DeadlockDetectedError,
@@ -111,26 +112,24 @@ class Database:
         self._translated = _Translated()
 
     @classmethod
-    async def open(cls, url: str, name: str, *, min_size: int = 1, max_size: int = 10) -> Database:
-        """Connects. `name` shows in pg_stat_activity. Raises what asyncpg raises when the server cannot be had."""
-        pool = await asyncpg.create_pool(
-            url,
-            min_size=min_size,
-            max_size=max_size,
-            init=_prepare_connection,
-            reset=_nothing_to_reset,
-            timeout=10,
-            max_inactive_connection_lifetime=60,
-            server_settings={
-                "application_name": f"treadle {name}",
-                "timezone": "UTC",
-                "lock_timeout": _LOCK_TIMEOUT,
-                "statement_timeout": _STATEMENT_TIMEOUT,
-                "idle_in_transaction_session_timeout": "60s",
-                "jit": "off",
-            },
-        )
-        return cls(pool)
+    async def open(
+        cls, url: str, name: str, *, min_size: int = 1, max_size: int = 10, patience: float = 0.0
+    ) -> Database:
+        """Connects. `name` shows in pg_stat_activity. A server that is away is waited for, `patience` seconds; then,
+        and at once where it is not that, what asyncpg raises."""
+        begin, told = time.monotonic(), False
+        while True:
+            try:
+                return cls(await _pool(url, name, min_size, max_size))
+            except asyncpg.exceptions.ClientConfigurationError:
+                raise
+            except (*_AWAY, TimeoutError) as fault:
+                if time.monotonic() - begin >= patience:
+                    raise
+                if not told:
+                    told = True
+                    _log.warning("postgres.waits", error=repr(fault), at_most=patience)
+            await asyncio.sleep(_OPEN_AGAIN)
 
     async def close(self) -> None:
         """Waits for connections in use, then closes the pool; gives up after ten seconds."""
@@ -187,6 +186,26 @@ class _Translated:
                 self._told = now
                 _log.warning("postgres.unavailable", error=repr(error))
             raise Unavailable("DATABASE_UNAVAILABLE", "the database cannot be reached right now") from error
+
+
+async def _pool(url: str, name: str, min_size: int, max_size: int) -> asyncpg.Pool[Row]:
+    return await asyncpg.create_pool(
+        url,
+        min_size=min_size,
+        max_size=max_size,
+        init=_prepare_connection,
+        reset=_nothing_to_reset,
+        timeout=10,
+        max_inactive_connection_lifetime=60,
+        server_settings={
+            "application_name": f"treadle {name}",
+            "timezone": "UTC",
+            "lock_timeout": _LOCK_TIMEOUT,
+            "statement_timeout": _STATEMENT_TIMEOUT,
+            "idle_in_transaction_session_timeout": "60s",
+            "jit": "off",
+        },
+    )
 
 
 async def _nothing_to_reset(_: object) -> None:

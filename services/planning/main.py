@@ -40,7 +40,11 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
     """Database and bus; the use cases; the sagas of branches towards streaming; streaming's facts; two services."""
     clock = SystemClock()
     database = await Database.open(
-        settings.planning_database_url, "planning", min_size=settings.pool_min, max_size=settings.pool_max
+        settings.planning_database_url,
+        "planning",
+        min_size=settings.pool_min,
+        max_size=settings.pool_max,
+        patience=30,
     )
     life.push(database.close)
     bus = await Bus.connect(settings.nats_url, "planning")

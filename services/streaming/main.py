@@ -68,7 +68,11 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
     """Database and bus; the log and its appenders; the hubs of sessions and of facts; three services over them."""
     clock = SystemClock()
     database = await Database.open(
-        settings.streaming_database_url, "streaming", min_size=settings.pool_min, max_size=settings.pool_max
+        settings.streaming_database_url,
+        "streaming",
+        min_size=settings.pool_min,
+        max_size=settings.pool_max,
+        patience=30,
     )
     life.push(database.close)
     bus = await Bus.connect(settings.nats_url, "streaming")

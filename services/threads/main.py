@@ -42,7 +42,11 @@ async def build(settings: ThreadsSettings, life: Lifecycle) -> Bound:
     """
     clock, timing = SystemClock(), settings.timing()
     database = await Database.open(
-        settings.threads_database_url, "threads", min_size=settings.pool_min, max_size=settings.pool_max
+        settings.threads_database_url,
+        "threads",
+        min_size=settings.pool_min,
+        max_size=settings.pool_max,
+        patience=30,
     )
     life.push(database.close)
     bus = await Bus.connect(settings.nats_url, "threads")

@@ -13,6 +13,7 @@ from services.engines import Engines
 from services.kernel.errors import Unavailable
 from services.kernel.postgres import Database
 from tests.conftest import MakeDatabase
+from tests.database_away import away
 
 _AT_ONCE = 20
 
@@ -64,3 +65,21 @@ async def test_what_asyncpg_says_of_such_a_connection_is_no_bug_of_ours(make_dat
     async with database.connection() as tx:
         assert await tx.raw.fetchval("SELECT 1") == 1
     await database.close()
+
+
+async def test_pub07_a_service_that_starts_while_the_server_is_away_waits_for_it(
+    servers: Engines, make_database: MakeDatabase
+) -> None:
+    url = await make_database("coordination")
+    async with away(servers, url, 1.0):
+        with pytest.raises(asyncpg.TooManyConnectionsError):
+            await Database.open(url, "test")
+        opening = asyncio.create_task(Database.open(url, "test", patience=30))
+    database = await opening
+    async with database.connection() as tx:
+        assert await tx.raw.fetchval("SELECT 1") == 1
+    await database.close()
+    begin = asyncio.get_running_loop().time()
+    with pytest.raises(asyncpg.InvalidCatalogNameError):
+        await Database.open(servers.database_url("not_there"), "test", patience=30)
+    assert asyncio.get_running_loop().time() - begin < 20
