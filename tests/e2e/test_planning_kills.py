@@ -212,3 +212,37 @@ def _client(url: str, tenant: str) -> httpx.AsyncClient:
     person = Principal(tenant, "ann", "user", frozenset({"reviewer"}))
     token = Authenticator(SECRET, SystemClock()).mint(person, timedelta(hours=1))
     return httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=10)
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["gone", "hangs"])
+async def test_without_planning_no_turn_begins_and_when_it_is_back_all_goes_on(
+    hangs: bool, tmp_path: Path, servers: Engines, make_database: MakeDatabase, nats_server: NatsServer
+) -> None:
+    urls = {name: await make_database(name) for name in SERVICES}
+    async with running_fleet(tmp_path, servers, urls, nats_server.url, replicas=1) as fleet:
+        [planning] = fleet.processes["planning"]
+        async with fleet.client(timeout=60) as client:
+            talk = Conversation(client)
+            await talk.open()
+            await talk.prompt(talk.id, "one")
+            os.kill(planning.pid, signal.SIGSTOP) if hangs else await planning.kill()
+            try:
+                for path, body in (("prompt", {"text": "two"}), ("plan/add", {"items": ["x"]})):
+                    answer = await client.post(f"/api/sessions/{talk.id}/{path}", json=body)
+                    assert answer.status_code in ((503, 504) if hangs else (503,)), answer.text
+                shown = (await client.get(f"/api/sessions/{talk.id}")).json()
+                assert (shown["state"], shown["code"]) == ("failed", "start_failed")
+                said = (await client.get(f"/api/sessions/{talk.id}/messages")).json()["messages"]
+                assert [one["text"] for one in said if one["role"] == "assistant"] == ["You said: one"]
+                made = await client.post("/api/sessions", json={"adapter": "scripted"})  # its workspace comes later
+                assert made.status_code == 200, made.text
+            finally:
+                os.kill(planning.pid, signal.SIGCONT) if hangs else await planning.start()
+            for session in (talk.id, made.json()["id"]):
+                card = await talk.prompt(session, "three")
+                assert (card["state"], card["outcome"]) == ("idle", "ok")
+                turns = (await talk.ask("GET", f"/{session}/turns"))["turns"]
+                assert [turn["number"] for turn in turns] == ([1, 3] if session == talk.id else [1])
+                for turn in turns:
+                    await talk.restored(session, turn["number"])
+        await assert_verified(urls)
