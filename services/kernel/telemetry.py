@@ -50,8 +50,10 @@ def configure_logging(
         )
     )
     threshold = getattr(logging, level.upper())
+    if form == "json":
+        shared.append(structlog.processors.format_exc_info)
     structlog.configure(
-        processors=[*shared, structlog.processors.format_exc_info, renderer] if form == "json" else [*shared, renderer],
+        processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=True,
@@ -62,6 +64,8 @@ def configure_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(threshold, logging.WARNING))
+    # Each try of its pool to connect again, with a traceback: that the database is away is told by kernel/postgres.py.
+    logging.getLogger("asyncpg.pool").setLevel(logging.ERROR)
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
