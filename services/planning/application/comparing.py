@@ -15,9 +15,15 @@ from services.planning.application.work import Live, Workshop
 from services.planning.domain import limits
 from services.planning.domain.errors import plan_changed
 from services.planning.domain.facts import Told
-from services.planning.domain.lineage import Change, diff
+from services.planning.domain.lineage import Change, diff, rearranged
 from services.planning.domain.picking import pick
-from services.planning.domain.workspace import check_changeable, check_version, with_objective, with_plan
+from services.planning.domain.workspace import (
+    check_changeable,
+    check_reorderable,
+    check_version,
+    with_objective,
+    with_plan,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class Comparing:
             after = before
             if origin_ids:
                 after = pick(before, source.steps, origin_ids, self._new_id)
+                if rearranged(before, after):
+                    check_reorderable(workspace, command.by)
                 changed = with_plan(changed, now)
                 await work.write_steps(workspace, before, after)
                 await work.fact(changed.tenant, told_of_plan(changed), command.who, now)

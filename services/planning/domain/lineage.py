@@ -54,6 +54,11 @@ def diff(before: Steps, after: Steps) -> list[Change]:
     return changes
 
 
+def rearranged(before: Steps, after: Steps) -> bool:
+    """Whether steps that both have stand in another order, or under another parent."""
+    return any(Kind.MOVED in change.kinds for change in diff(before, after))
+
+
 def parent_of(steps: Steps) -> dict[str, str]:
     """Each step's parent, by lineage; empty at the top."""
     over = parents([one.depth for one in steps])

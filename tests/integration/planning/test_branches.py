@@ -272,3 +272,23 @@ async def test_diff_and_cherry_pick_between_branches(planning: Planning, chat: s
         await planning.pick(chat, branch)
     async with refused("INVALID_ARGUMENT"):
         await planning.pick(chat, chat, by_text["b"])
+
+
+async def test_what_is_taken_over_moves_nothing_under_an_agent_at_work(
+    planning: Planning, chat: str, database: Database
+) -> None:
+    await planning.add(chat, "a", "b", "c")
+    await planning.begin(chat, 1)
+    await end(database, chat)
+    branch = (await planning.branch(chat, 0)).session_id
+    await planning.move(branch, 3, after_index=0)
+    await planning.edit(branch, 2, "better a")
+    await planning.begin(chat, 2)
+    before = await planning.plan(chat)
+    moved, edited = (one.origin_id for one in (await planning.diff(chat, branch)).changes)
+    async with refused("TURN_IN_PROGRESS"):
+        await planning.pick(chat, branch, edited, moved, objective=True)
+    assert await planning.plan(chat) == before
+    assert texts(await planning.pick(chat, branch, edited)) == ["better a", "b", "c"]
+    await end(database, chat)
+    assert texts(await planning.pick(chat, branch, moved)) == ["c", "better a", "b"]
