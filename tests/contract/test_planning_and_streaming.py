@@ -276,3 +276,16 @@ async def test_without_its_snapshot_no_turn_begins_in_a_session_that_planning_de
     await until_refused("SESSION_DELETED", begin)
     async with refused("SESSION_NOT_FOUND"):
         await both.planning.plan(session)
+
+
+async def test_a_branchs_title_that_planning_takes_is_taken_by_streaming_too(both: Both) -> None:
+    session = await both.session()
+    await both.turn(session, "one")
+    await both.heard(session, 1)
+    for title in ("a\nb", "a\tb", "a\u2028b", "a\x85b", "a\x1bb", "a\u202eb", "a\u200bb", "é" * 201):
+        async with refused("INVALID_ARGUMENT") as caught:
+            await both.planning.branch(session, 1, fork=True, title=title)
+        assert caught.value.metadata["field"] == "title"
+    for title in ("", "  ", " plain ", "é" * 200, "\N{GRINNING FACE}"):
+        made = await both.planning.branch(session, 1, fork=True, title=title)
+        assert (await both.planning.ready(made.session_id)).state == plans.Branch.STATE_READY, title

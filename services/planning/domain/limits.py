@@ -44,12 +44,12 @@ def step_text(text: str, field: str) -> str:
 
 
 def title_text(title: str) -> str:
-    """One line of at most 200."""
+    """One line of at most 200 printable characters, as streaming takes it for its session."""
     _no_nul(title, "title")
     if len(title) > TITLE_MOST:
         raise too_long("title", TITLE_MOST)
-    if len(title.splitlines()) > 1:
-        raise Invalid("INVALID_ARGUMENT", "title must be one line", field="title")
+    if not title.isprintable():
+        raise Invalid("INVALID_ARGUMENT", "title must be one line of printable characters", field="title")
     return title.strip()
 
 
