@@ -173,9 +173,14 @@ async def test_continue_from_here_opens_a_branch_with_everything_as_it_was(panel
     await expect(panel.panel.locator("[data-progress]")).to_have_text("0 of 2 done")
     await panel.session.send("other way")
     await expect(panel.session.text).to_have_text("You said: other way", timeout=20_000)
+    branch = panel.page.url
     await banner.get_by_role("link", name="Origin").click()
     await panel.session.live(session)
     await expect(turns).to_have_count(2)
+    await plans.sessions.matters.http.post("/api/sessions/batch_delete", json={"ids": [session]})
+    await panel.page.goto(branch)
+    await expect(banner).to_contain_text("Branch of a session that has been deleted after turn 1")
+    await expect(banner.get_by_role("link")).to_have_count(0)
 
 
 async def test_branches_are_drawn_compared_and_picked_from(panel: Panel, plans: Plans) -> None:

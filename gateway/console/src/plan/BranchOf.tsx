@@ -1,4 +1,5 @@
-// Above a branch: what it was made of, the way back, and whether it is ready.
+// Above a branch: what it was made of, the way back while that is there, and whether it is ready.
+import { Problem } from "../api/http";
 import { useSession, type Session } from "../session/api";
 import { titleOf } from "../session/title";
 import { SessionLink } from "../sessions/SessionLink";
@@ -7,6 +8,7 @@ import { visible } from "../text/visible";
 export function BranchOf({ session }: { session: Session }) {
   const id = (session.forked_from ?? "").replace(/^sessions\//, "");
   const origin = useSession(id, id !== "");
+  const gone = origin.error instanceof Problem && origin.error.status === 404;
   if (id === "" && !session.forking) return null;
   return (
     <aside
@@ -16,9 +18,13 @@ export function BranchOf({ session }: { session: Session }) {
     >
       <p className="min-w-0 [overflow-wrap:anywhere]">
         Branch of{" "}
-        <SessionLink id={id} plain>
-          {origin.data ? visible(titleOf(origin.data)) : "another session"}
-        </SessionLink>{" "}
+        {gone ? (
+          "a session that has been deleted"
+        ) : (
+          <SessionLink id={id} plain>
+            {origin.data ? visible(titleOf(origin.data)) : "another session"}
+          </SessionLink>
+        )}{" "}
         {session.fork_turn ? `after turn ${String(session.fork_turn)}` : "from before its first turn"}
       </p>
       {session.forking ? (
@@ -26,7 +32,7 @@ export function BranchOf({ session }: { session: Session }) {
           being made: it takes prompts in a moment
         </span>
       ) : (
-        <span className="text-xs text-faint">its workers and proposals stay there</span>
+        !gone && <span className="text-xs text-faint">its workers and proposals stay there</span>
       )}
     </aside>
   );
