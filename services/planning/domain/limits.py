@@ -54,9 +54,9 @@ def title_text(title: str) -> str:
 
 
 def document_key(key: str) -> str:
-    """`[A-Za-z0-9_.-]{1,64}`, as a whole."""
-    if _KEY.fullmatch(key) is None:
-        raise Invalid("INVALID_NAME", "a document's key must match [A-Za-z0-9_.-]{1,64}", field="name")
+    """`[A-Za-z0-9_.-]{1,64}`, as a whole; not `.` or `..`, which clients take for steps of a path."""
+    if _KEY.fullmatch(key) is None or key in (".", ".."):
+        raise Invalid("INVALID_NAME", "a document's key must match [A-Za-z0-9_.-]{1,64}, not . or ..", field="name")
     return key
 
 

@@ -82,7 +82,7 @@ async def test_there_may_be_fifty(planning: Planning, chat: str) -> None:
     await planning.put(chat, "d49", "y")
 
 
-@pytest.mark.parametrize("key", ["", "a b", "a/b", "a\n", "x" * 65, "ä"])
+@pytest.mark.parametrize("key", ["", "a b", "a/b", "a\n", "x" * 65, "ä", ".", ".."])
 async def test_keys_are_one_word(planning: Planning, chat: str, key: str) -> None:
     async with refused("INVALID_NAME"):
         await planning.put(chat, key, "x")

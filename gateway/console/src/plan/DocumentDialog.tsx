@@ -11,7 +11,7 @@ import { putDocument, useDocument } from "./api";
 import { planKeys } from "./keys";
 import { refused } from "./refused";
 
-const KEY = /^[A-Za-z0-9_.-]{1,64}$/;
+const KEY = /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,64}$/;
 
 interface Props {
   session: string;
