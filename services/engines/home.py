@@ -17,6 +17,8 @@ from services.engines.errors import HomeFull, HomeInUse, HomeNotUsable, HomeNotW
 DEFAULT_HOME = Path("~/.treadle")
 _LONGEST_PATH = 900  # bytes; PostgreSQL cuts its own paths at 1,024
 _LOCK = "lock"
+_LEFT_BEHIND = 200
+"""Looks, a hundredth of a second apart, at a lock whose holder is gone."""
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -46,14 +48,37 @@ def hold(home: Path) -> Iterator[None]:
         fd = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         with refusals(home):
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise HomeInUse(home, _holder(fd)) from None
+            _lock(home, fd)
             _write_pid(home, fd)
         yield
     finally:
         os.close(fd)
+
+
+def _lock(home: Path, fd: int) -> None:
+    """Raises HomeInUse. A holder that was killed just now may have left a child between fork and exec, which still has
+    its descriptors: that is over in a moment, and waited for."""
+    for _ in range(_LEFT_BEHIND):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(fd)
+            if _lives(holder):
+                raise HomeInUse(home, holder) from None
+            time.sleep(0.01)
+        else:
+            return
+    raise HomeInUse(home, _holder(fd))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
 
 
 @contextlib.contextmanager
