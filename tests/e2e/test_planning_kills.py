@@ -136,6 +136,11 @@ class Conversation:
         assert (card["state"], card["outcome"]) == ("idle", "ok"), card
 
 
+def _kills(rounds: int) -> int:
+    """A round takes ten seconds and more."""
+    return min(6, max(3, rounds // 5))
+
+
 @pytest.mark.parametrize("victim", ["treadle", "postgres", "nats"])
 async def test_turns_and_branches_over_kill_9_of(victim: str, tmp_path: Path, rounds: int) -> None:
     chance = random.Random(f"{victim}-{os.environ.get('TREADLE_SEED', '20261130')}")
@@ -155,7 +160,7 @@ async def test_turns_and_branches_over_kill_9_of(victim: str, tmp_path: Path, ro
         async with stack.client(timeout=10) as client:
             talk = Conversation(client)
             await talk.open()
-            for number in range(1, max(3, rounds // 5) + 1):
+            for number in range(1, _kills(rounds) + 1):
                 await talk.round(number, kill)
             await talk.looked_through()
             await assert_verified(str(stack.home))
@@ -179,7 +184,7 @@ async def test_turns_and_branches_of_two_tenants_over_kill_9_of_a_replica_of(
         async with _client(fleet.gateways[0], "acme") as acme, _client(fleet.gateways[1], "umbra") as umbra:
             ours, theirs = Conversation(acme), Conversation(umbra)
             await asyncio.gather(ours.open(), theirs.open())
-            for number in range(1, max(3, rounds // 5) + 1):
+            for number in range(1, _kills(rounds) + 1):
                 await asyncio.gather(
                     ours.round(number, lambda: kill(0)),
                     theirs.round(number, lambda: kill(1)),
@@ -242,7 +247,12 @@ async def test_without_planning_no_turn_begins_and_when_it_is_back_all_goes_on(
                 card = await talk.prompt(session, "three")
                 assert (card["state"], card["outcome"]) == ("idle", "ok")
                 turns = (await talk.ask("GET", f"/{session}/turns"))["turns"]
-                assert [turn["number"] for turn in turns] == ([1, 3] if session == talk.id else [1])
+                # Each prompt that was refused meanwhile took a number, and none of them is a turn of the plan.
+                numbers = [turn["number"] for turn in turns]
+                if session == talk.id:
+                    assert (len(numbers), numbers[0], numbers[1] >= 3) == (2, 1, True), numbers
+                else:
+                    assert len(numbers) == 1, numbers
                 for turn in turns:
                     await talk.restored(session, turn["number"])
         await assert_verified(urls)
