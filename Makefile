@@ -67,7 +67,7 @@ migrate: .make/protos ## Bring the databases named by TREADLE_*_DATABASE_URL to 
 
 # --- prove ---
 PYTEST := $(BIN)/python -m pytest
-WORKERS ?= 2
+WORKERS ?= 3
 .make/chromium: ; @bash tests/browser/install_chromium.sh && mkdir -p .make && touch $@
 
 test: .make/test .make/protos .make/console .make/chromium ## The tests with small round counts (10 minutes on 2 cores)

@@ -75,7 +75,7 @@ def test_deltas_join_only_in_one_block_of_one_name_and_up_to_a_size() -> None:
 def test_a_fact_of_odd_shape_is_told_without_what_is_odd(payload: dict[str, object]) -> None:
     said = facts.told("thread", payload)
     assert said is not None
-    assert said.threads == frozenset()
+    assert said.feeds == frozenset()
     assert orjson.loads(said.line)["seq"] == 0
 
 
