@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -33,32 +33,9 @@ class Served(NamedTuple):
 
 
 @pytest.fixture
-async def stack() -> AsyncIterator[AsyncExitStack]:
-    """Closed at the end of the test, in reverse."""
-    async with AsyncExitStack() as one:
-        yield one
-
-
-@pytest.fixture
 async def database_url(make_database: MakeDatabase) -> str:
     """A fresh database of the coordination service."""
     return await make_database("coordination")
-
-
-@pytest.fixture
-async def database(database_url: str, stack: AsyncExitStack) -> Database:
-    """A pool on it, for what a test looks up or writes behind the service's back."""
-    database = await Database.open(database_url, "test")
-    stack.push_async_callback(database.close)
-    return database
-
-
-@pytest.fixture
-async def bus(nats_url: str, stack: AsyncExitStack) -> Bus:
-    """The test's own connection."""
-    bus = await Bus.connect(nats_url, "test")
-    stack.push_async_callback(bus.close)
-    return bus
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import grpc
 import pytest
 
-from services.kernel.bus import Bus
 from services.kernel.lifecycle import Lifecycle
-from services.kernel.postgres import Database
 from services.kernel.settings import load
 from services.streaming.main import build
 from services.streaming.settings import StreamingSettings
@@ -21,32 +19,9 @@ StartReplica = Callable[[], Awaitable[Streaming]]
 
 
 @pytest.fixture
-async def stack() -> AsyncIterator[AsyncExitStack]:
-    """Closed at the end of the test, in reverse."""
-    async with AsyncExitStack() as one:
-        yield one
-
-
-@pytest.fixture
 async def database_url(make_database: MakeDatabase) -> str:
     """A fresh database of the streaming service."""
     return await make_database("streaming")
-
-
-@pytest.fixture
-async def database(database_url: str, stack: AsyncExitStack) -> Database:
-    """A pool on it, for what a test looks up or writes behind the service's back."""
-    database = await Database.open(database_url, "test")
-    stack.push_async_callback(database.close)
-    return database
-
-
-@pytest.fixture
-async def bus(nats_url: str, stack: AsyncExitStack) -> Bus:
-    """The test's own connection."""
-    bus = await Bus.connect(nats_url, "test")
-    stack.push_async_callback(bus.close)
-    return bus
 
 
 @pytest.fixture
