@@ -7,13 +7,13 @@ from collections import Counter
 
 import asyncpg
 import pytest
-from structlog.testing import capture_logs
 
 from services.engines import Engines
 from services.kernel.errors import Unavailable
 from services.kernel.postgres import Database
 from tests.conftest import MakeDatabase
 from tests.database_away import away
+from tests.logs import logs_of
 
 _AT_ONCE = 20
 
@@ -56,7 +56,7 @@ async def test_what_asyncpg_says_of_such_a_connection_is_no_bug_of_ours(make_dat
         async with database.connection():
             raise asyncpg.InternalClientError(words)
     assert words not in refused.value.message
-    with capture_logs() as logs:
+    with logs_of("postgres") as logs:
         for _ in range(50):
             with pytest.raises(Unavailable):
                 async with database.transaction():

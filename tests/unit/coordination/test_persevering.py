@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from structlog.testing import capture_logs
-
 from services.coordination.application.persevering import Persevering
 from services.kernel.errors import Conflict, NotFound, Unavailable
+from tests.logs import logs_of
 
 AWAY = Unavailable("DATABASE_UNAVAILABLE", "away")
 
@@ -42,7 +41,7 @@ async def test_what_is_away_for_long_is_told_once_and_then_goes_on() -> None:
         if len(seen) < 50:
             raise AWAY
 
-    with capture_logs() as logs:
+    with logs_of("coordination.test") as logs:
         await goes_round(Persevering("test"), once, 60)
     assert len(seen) >= 60
     assert [entry["reason"] for entry in logs if entry["event"] == "duty.waits"] == ["DATABASE_UNAVAILABLE"]
@@ -55,7 +54,7 @@ async def test_a_fault_of_a_round_is_told_and_the_next_round_comes() -> None:
         if faults:
             raise faults.pop()
 
-    with capture_logs() as logs:
+    with logs_of("coordination.test") as logs:
         await goes_round(Persevering("test"), once, 3)
     assert [entry["event"] for entry in logs] == ["duty.failed"]
 
@@ -75,7 +74,7 @@ async def test_an_item_that_fails_is_left_alone_for_a_while_and_the_others_are_d
         return key != "undecided"
 
     keys = ["faulty", "refused", "away", "undecided", "well"]
-    with capture_logs() as logs:
+    with logs_of("coordination.test") as logs:
         first = [await trying.attempt(key, lambda key=key: item(key)) for key in keys]  # type: ignore[misc]
         second = [await trying.attempt(key, lambda key=key: item(key)) for key in keys]  # type: ignore[misc]
     assert first == second == [False, False, False, False, True]

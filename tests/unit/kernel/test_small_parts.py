@@ -7,13 +7,13 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from services.kernel.errors import Invalid, Unavailable
 from services.kernel.ids import is_id, new_id
 from services.kernel.lifecycle import Lifecycle
 from services.kernel.paging import PageTokens, page_size
 from services.kernel.settings import ServiceSettings, SettingsFault, load
+from tests.logs import logs_of
 
 
 def test_ids_are_unique_and_sort_by_birth() -> None:
@@ -100,7 +100,7 @@ async def test_a_duty_whose_neighbour_is_away_is_told_of_without_a_traceback() -
         again.set()
         await asyncio.Event().wait()
 
-    with capture_logs() as logs:
+    with logs_of("lifecycle") as logs:
         async with asyncio.timeout(10), Lifecycle("test", 1.0) as life:
             life.spawn("waiting", waiting)
             await again.wait()
