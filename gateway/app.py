@@ -10,6 +10,8 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from gateway.console_files import ConsoleFiles
 from gateway.edge import Edge
 from gateway.http import App, Receive, Scope, Send
+from gateway.login import PATH as LOGIN_PATH
+from gateway.login import LoginEndpoint
 from gateway.mcp.endpoint import PATH as MCP_PATH
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.metrics import metrics
@@ -30,6 +32,7 @@ _VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 def make_app(
     api: Api,
     mcp: McpEndpoint,
+    login: LoginEndpoint,
     readiness: Readiness,
     pages: DocumentPages,
     console: Path,
@@ -45,6 +48,7 @@ def make_app(
         *pages.routes(),
         Mount("/api", app=api),
         Route(MCP_PATH, endpoint=mcp),
+        Route(LOGIN_PATH, endpoint=login),
         Mount("/.well-known", app=_nothing),
         Mount("/", app=ConsoleFiles(console)),
     ]

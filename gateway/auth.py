@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.browser_session import token_of
 from gateway.http import REQUEST_ID, Scope, header
 from gateway.limits import Limits
 from services.kernel import request
@@ -15,10 +16,22 @@ class Door:
         self._authenticator = authenticator
         self.limits = limits
 
-    def enter(self, scope: Scope) -> Principal:
-        """The verified principal; Unauthenticated or TooManyRequests otherwise."""
+    def enter(self, scope: Scope, *, cookies: bool = False) -> Principal:
+        """The verified principal; Unauthenticated or TooManyRequests otherwise. `cookies`: the token may also come in
+        the cookie of a browser (gateway.browser_session); a header wins over it."""
         authorization = header(scope, b"authorization")
+        if cookies and authorization is None and not self._authenticator.open:
+            token = token_of(scope)
+            authorization = None if token is None else f"Bearer {token}"
         principal = self._authenticator.authenticate(authorization)
         self.limits.spend(principal)
         request.enter(request.RequestContext(scope[REQUEST_ID], principal, authorization))
         return principal
+
+    @staticmethod
+    def token() -> str | None:
+        """The verified token of the request that was let in; None where there was none (no secret is configured)."""
+        entered = request.current()
+        authorization = entered.authorization if entered is not None else None
+        scheme, _, token = (authorization or "").strip().partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else None

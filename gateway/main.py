@@ -9,6 +9,7 @@ from gateway.auth import Door
 from gateway.clients import Clients
 from gateway.contexts import services
 from gateway.limits import Limits
+from gateway.login import LoginEndpoint
 from gateway.mcp.calling import ToolCalls
 from gateway.mcp.context_resource import ContextResource
 from gateway.mcp.endpoint import McpEndpoint
@@ -38,7 +39,8 @@ _ACCEPT_SECONDS = 10.0
 
 async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     """Listens and answers; nothing is asked of the services before the first request."""
-    authenticator = Authenticator(settings.secret(), SystemClock())
+    clock = SystemClock()
+    authenticator = Authenticator(settings.secret(), clock)
     host, port = settings.bind()
 
     clients = Clients(settings.targets())
@@ -55,6 +57,7 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     app = make_app(
         Api(endpoints, door),
         await _mcp(settings, life, clients, door, limits, calls),
+        LoginEndpoint(authenticator, door, clock, settings.gateway_deadline_seconds),
         readiness,
         DocumentPages(document(routes)),
         settings.console_dist,

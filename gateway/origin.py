@@ -1,7 +1,8 @@
 """Who may call from a browser when no secret is configured: this machine's own pages, nobody else's.
 
 Without it any web page could post to a loopback gateway (cross-site requests), or read from it under a name that it
-had made to point here (DNS rebinding). With a secret a request is nothing without its bearer token.
+had made to point here (DNS rebinding). With a secret a request is nothing without its bearer token, or a browser's
+cookie, which asks for the same witnesses (gateway.browser_session).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from gateway.refusals import Misdirected
 from services.kernel.errors import Denied
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
 
 
 class OriginGuard:
@@ -31,18 +33,18 @@ class OriginGuard:
             host = header(scope, b"host") or ""
             if host_name(host) not in self._hosts:
                 raise Misdirected("HOST_NOT_ALLOWED", "this gateway does not answer under that Host", field="Host")
-            if scope["method"] not in _SAFE:
-                self._check_origin(scope, host)
+            if scope["method"] not in SAFE and is_foreign(scope, self._origins):
+                raise Denied("ORIGIN_NOT_ALLOWED", "this request comes from a foreign origin", field="Origin")
         await self._app(scope, receive, send)
 
-    def _check_origin(self, scope: Scope, host: str) -> None:
-        origin = header(scope, b"origin")
-        if origin is None:
-            # Browsers send Origin with every such request; Sec-Fetch-Site is the second witness.
-            if header(scope, b"sec-fetch-site") in ("cross-site", "same-site"):
-                raise _foreign()
-        elif origin.lower() not in self._origins and _authority(origin) != host.lower():
-            raise _foreign()
+
+def is_foreign(scope: Scope, allowed_origins: frozenset[str]) -> bool:
+    """Whether the request says that a page of another origin made it."""
+    origin = header(scope, b"origin")
+    if origin is None:
+        # Browsers send Origin with every changing request; Sec-Fetch-Site is the second witness.
+        return header(scope, b"sec-fetch-site") in ("cross-site", "same-site")
+    return origin.lower() not in allowed_origins and _authority(origin) != (header(scope, b"host") or "").lower()
 
 
 def host_name(host: str) -> str:
@@ -64,7 +66,3 @@ def _authority(origin: str) -> str:
     except ValueError:
         return ""
     return parts.netloc.lower() if parts.scheme in ("http", "https") else ""
-
-
-def _foreign() -> Denied:
-    return Denied("ORIGIN_NOT_ALLOWED", "this request comes from a foreign origin", field="Origin")

@@ -40,7 +40,7 @@ class Api:
             raise NoRoute("ROUTE_NOT_FOUND", "nothing is served at this path")
         route = self._pick(match.routes, scope["method"])
         scope[ROUTE] = route.template
-        principal = self._door.enter(scope)
+        principal = self._door.enter(scope, cookies=True)
         await self._endpoints[route].serve(scope, receive, send, match.segments, principal)
 
     def _pick(self, routes: dict[str, Route], method: str) -> Route:

@@ -59,9 +59,18 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.components.items())) | {"Problem": PROBLEM},
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "treadle",
+                    "description": "For pages of this host: `POST /auth/session` with `{token}` sets it (over https as "
+                    "`__Host-treadle`), GET tells whose it is, DELETE takes it away.",
+                },
+            },
         },
-        "security": [{"bearer": []}, {}],
+        "security": [{"bearer": []}, {"cookie": []}, {}],
     }
 
 

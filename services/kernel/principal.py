@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 import jwt
@@ -16,6 +16,8 @@ Kind = Literal["user", "agent", "service"]
 ROLES: Final = frozenset({"viewer", "reviewer", "agent", "runner", "admin"})
 TENANT: Final = re.compile(r"[a-z0-9_-]{1,63}")
 _SUBJECT_MOST: Final = 256
+_LAST_SECOND: Final = 253_402_300_799
+"""The end of the year 9999."""
 _ALGORITHM: Final = "HS256"
 OPEN_KEY: Final = "treadle: no secret is configured, so this key is public"
 """Signs tokens where no secret is configured. Everybody knows it: such a token only narrows what LOCAL may do anyway,
@@ -76,6 +78,10 @@ class Authenticator:
         if self._open and principal.tenant != LOCAL.tenant:
             raise Unauthenticated("TOKEN_INVALID", "without a secret there is one tenant, and the token is of another")
         return principal
+
+    def expires(self, token: str) -> datetime:
+        """When a token stops being good; Unauthenticated when it does not verify."""
+        return datetime.fromtimestamp(min(int(self._claims(token)["exp"]), _LAST_SECOND), UTC)
 
     def _claims(self, token: str) -> dict[str, Any]:
         try:
