@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+import asyncpg
+
 from services.kernel import jobs_sql as sql
-from services.kernel.errors import Conflict, NotFound
+from services.kernel.errors import Conflict, NotFound, Unavailable
 from services.kernel.postgres import Row, Tx
 
 LEASE: Final = timedelta(seconds=15)
@@ -75,8 +77,20 @@ async def lease(tx: Tx, job_id: str, *, runner_id: str, claim_id: str, lease_for
     return None if row is None else _job(row)
 
 
+async def hold_claim(tx: Tx, claim_id: str) -> None:
+    """Until the end of the transaction nobody else leases by this claim, in whatever process: without it, a claim and
+    its repeat at one moment both find nothing leased and lease twice (PUB08). Take it before any row's lock.
+    Unavailable CONTENDED where the other one takes longer than a lock is waited for."""
+    try:
+        await tx.fetchval(sql.HOLD_CLAIM, the_claim=claim_id)
+    except asyncpg.LockNotAvailableError as busy:
+        raise Unavailable("CONTENDED", "this claim is being answered already: repeat it") from busy
+
+
 async def claimed(tx: Tx, claim_id: str) -> list[Job]:
-    """What a claim_id holds already: a repeated claim answers the same leases."""
+    """What a claim_id holds already, held as `hold_claim` says: a repeated claim answers the same leases, and where
+    there are none, what this transaction leases by it is all that it gets."""
+    await hold_claim(tx, claim_id)
     return [_job(row) for row in await tx.fetch(sql.CLAIMED, the_claim=claim_id)]
 
 

@@ -100,6 +100,9 @@ LEASE = compiled(
     )
     .returning(*_j)
 )
+HOLD_CLAIM = compiled(
+    select(func.pg_advisory_xact_lock(func.hashtextextended("claim " + bindparam("the_claim", type_=Text), 0)))
+)
 CLAIMED = compiled(
     select(_TABLE)
     .where(_j.claim_id == bindparam("the_claim"), _j.state == "leased", _j.lease_until > _clock)

@@ -24,6 +24,11 @@ _NOW: Final = timedelta(0)
 class PostgresRunWork(PostgresWork):
     """Fills `RunWork`."""
 
+    async def claimed(self, claim_id: str) -> Sequence[Leased]:
+        """A repeat at the same moment waits here, in whatever process."""
+        await jobs.hold_claim(self._tx, claim_id)
+        return [_leased(row) for row in await self._tx.fetch(sql.CLAIMED, the_claim=claim_id)]
+
     async def lease_job(self, job_id: str, runner_id: str, claim_id: str, lease: timedelta) -> Job | None:
         """Compare and set."""
         return await jobs.lease(self._tx, job_id, runner_id=runner_id, claim_id=claim_id, lease_for=lease)

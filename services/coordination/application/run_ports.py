@@ -39,6 +39,10 @@ class Leased:
 class RunWork(Work, Protocol):
     """One transaction on a run. Leases are kept by the database's clock."""
 
+    async def claimed(self, claim_id: str) -> Sequence[Leased]:
+        """What this claim holds; until the end of the transaction, nobody else leases by it. Before any row's lock."""
+        ...
+
     async def lease_job(self, job_id: str, runner_id: str, claim_id: str, lease: timedelta) -> Job | None:
         """None: it is not queued any more."""
         ...

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
@@ -60,16 +59,17 @@ class Running:
         self._draining.set()
 
     async def claim(self, runner_id: str, claim_id: str, most: int, wait: float) -> Sequence[Leased]:
-        """Leases workers as soon as there are any; empty after `wait` seconds. A repeated claim_id answers the leases
-        that it has."""
+        """Leases workers of one coordinator as soon as there are any; empty after `wait` seconds. A repeated claim_id
+        answers the leases that it has."""
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         async with self._bells.of_jobs() as bell:
             while True:
+                # In this order: what the same claim leases meanwhile is in one of the two.
+                queued = await self._runs.queued(most)
                 leased = await self._runs.claimed(claim_id)
-                queued = [] if leased else await self._runs.queued(most)
                 for group in _by_coordinator(queued):
-                    leased = [*leased, *await self._take(group, runner_id, claim_id)]
+                    leased = leased or await self._take(group, runner_id, claim_id)
                 left = until - loop.time()
                 if leased or left <= 0 or self._draining.is_set():
                     return leased
@@ -147,11 +147,14 @@ class Running:
             told = replace(end, reason=why, job_state=state)
             return await end_worker(work, coordinator, worker, told, SYSTEM, self._clock.now())
 
-    async def _take(self, group: Sequence[Whose], runner_id: str, claim_id: str) -> list[Leased]:
-        """Leases workers of one coordinator, in one transaction; those that are not queued any more are left."""
+    async def _take(self, group: Sequence[Whose], runner_id: str, claim_id: str) -> Sequence[Leased]:
+        """Leases workers of one coordinator, in one transaction, so that a claim has all of its leases at once or none;
+        those that are not queued any more are left."""
         taken: list[Leased] = []
         try:
             async with self._workshop.work() as work:
+                if held := await work.claimed(claim_id):
+                    return held
                 for whose in group:
                     _, worker = await locked(work, whose)
                     job = await work.lease_job(whose.job_id, runner_id, claim_id, self._lease)
@@ -221,6 +224,9 @@ async def _in_turn(do: Callable[[], Awaitable[_A]]) -> _A:
         raise Unavailable(refusal.reason, refusal.message) from refusal
 
 
-def _by_coordinator(queued: Sequence[Whose]) -> list[list[Whose]]:
-    """Groups in order of their rows, so that two claims do not wait for each other in a ring."""
-    return [list(group) for _, group in groupby(sorted(queued), key=lambda one: one[:2])]
+def _by_coordinator(queued: Sequence[Whose]) -> Iterable[list[Whose]]:
+    """Groups, that of the worker that has waited longest first."""
+    groups: dict[tuple[str, str], list[Whose]] = {}
+    for one in queued:
+        groups.setdefault((one.tenant, one.coordinator_id), []).append(one)
+    return groups.values()

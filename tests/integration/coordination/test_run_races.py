@@ -212,3 +212,29 @@ async def test_what_is_long_over_is_forgotten_and_what_is_asked_for_is_not(
     assert [row["session_id"] for row in told] == [chat]
     async with refused(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND"):
         await runner.complete(jobs["over"], text="x")
+
+
+async def test_pub08_a_claim_and_its_repeat_at_one_moment_on_two_replicas_are_one(
+    coordination: Coordination,
+    chat: str,
+    sessions: Served,
+    start_replica: StartReplica,
+    database: Database,
+    rounds: int,
+) -> None:
+    other = await start_replica()
+    another_chat = sessions.fake.open().id
+    await coordination.flag(another_chat)
+    runners = [Runner(one.channel) for one in (coordination, other, coordination, other)]
+    for n in range(rounds):
+        for session in (chat, another_chat):
+            await coordination.spawn(session, spec(f"a{n}"), spec(f"b{n}"))
+        answers = await asyncio.gather(*(one.claim(most=32, claim_id=f"c{n}") for one in runners))
+        leases = [{(job.id, job.fence) for job in jobs} for jobs in answers]
+        assert len(leases[0]) == 2, "those of one coordinator"
+        assert leases == leases[:1] * 4
+        rest = await runners[0].claim()
+        assert {payload_of(job)["coordinator_session_id"] for job in rest} == {another_chat}, "who waited longest first"
+        for job in [*answers[0], *rest]:
+            assert (await row_of(database, payload_of(job)["name"]))["launches"] == 1
+            await runners[0].complete(job)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import asyncpg
 import pytest
 
 from services.kernel import jobs
-from services.kernel.errors import Conflict, NotFound
+from services.kernel.errors import Conflict, NotFound, Unavailable
 from services.kernel.postgres import Database
 from tests.conftest import MakeDatabase
 
@@ -65,6 +66,48 @@ async def test_the_same_claim_answers_the_same_leases(db: Database) -> None:
     async with db.transaction() as tx:
         assert await jobs.claimed(tx, "c1") == [first]
         assert await jobs.claimed(tx, "c2") == []
+
+
+async def _claim_as_services_do(db: Database, claim_id: str) -> list[jobs.Job]:
+    async with db.transaction() as tx:
+        held = await jobs.claimed(tx, claim_id)
+        if not held:
+            for one in await jobs.candidates(tx, ["inference"], 1):
+                leased = await jobs.lease(tx, one.id, runner_id="r1", claim_id=claim_id)
+                held += [leased] if leased else []
+        return held
+
+
+async def test_pub08_a_claim_and_its_repeat_at_one_moment_have_the_same_leases(
+    make_database: MakeDatabase, rounds: int
+) -> None:
+    url = await make_database("planning")
+    async with AsyncExitStack() as stack:
+        pools = [await Database.open(url, "test", max_size=4) for _ in range(2)]
+        for pool in pools:
+            stack.push_async_callback(pool.close)
+        for number in range(3 * rounds):
+            await _enqueue(pools[0], number)
+        for n in range(rounds):
+            answers = await asyncio.gather(*(_claim_as_services_do(pools[turn % 2], f"c{n}") for turn in range(4)))
+            assert len(answers[0]) == 1
+            assert all(one == answers[0] for one in answers), "nobody leased a second job"
+
+
+async def test_two_claims_do_not_wait_for_each_other(db: Database) -> None:
+    await _enqueue(db, 1)
+    await _enqueue(db, 2)
+    async with db.transaction() as tx:
+        await jobs.hold_claim(tx, "c1")
+        assert len(await _claim_as_services_do(db, "c2")) == 1
+
+
+async def test_a_repeat_that_waits_too_long_is_told_to_come_again(db: Database) -> None:
+    async with db.transaction() as tx:
+        await jobs.hold_claim(tx, "c1")
+        with pytest.raises(Unavailable) as refusal:
+            await _claim_as_services_do(db, "c1")
+    assert refusal.value.reason == "CONTENDED"
 
 
 async def test_two_live_jobs_of_one_subject_cannot_exist(db: Database) -> None:

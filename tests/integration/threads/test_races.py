@@ -149,3 +149,16 @@ async def test_an_etag_that_is_not_current_is_refused(threads: Client) -> None:
     with pytest.raises(Conflict) as stale:
         await threads.accept(card.name, card, etag=card.etag)
     assert stale.value.reason == "ETAG_MISMATCH"
+
+
+async def test_pub08_a_claim_and_its_repeat_at_one_moment_on_two_replicas_are_one(
+    start_threads: StartThreads, rounds: int
+) -> None:
+    one, two = await start_threads(), await start_threads()
+    for n in range(rounds):
+        for _ in range(2):
+            await one.create()
+        calls = [replica.claim(wait=5, claim_id=f"c{n}") for replica in (one, two, one, two)]
+        answers = [[(job.id, job.fence) for job in jobs] for jobs in await asyncio.gather(*calls)]
+        assert len(answers[0]) == 1
+        assert answers == answers[:1] * 4
