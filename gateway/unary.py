@@ -56,7 +56,7 @@ class UnaryEndpoint:
             return
         except TimeoutError:
             raise DeadlineExceeded("DEADLINE_EXCEEDED", "the call took too long") from None
-        headers = [("etag", f'"{response.etag}"')] if self._has_etag and response.etag else []
+        headers = [("etag", quoted_etag(response.etag))] if self._has_etag and response.etag else []
         await answer(send, 200, self._encoder.encode(response), headers=headers)
 
     async def _message(self, scope: Scope, receive: Receive, segments: list[str]) -> Message:
@@ -88,7 +88,8 @@ def _fill(message: Any, field: str, value: str | None) -> None:
         return
     if field == "request_id" and not _KEY.fullmatch(text):
         raise bad_field(name, "must be 1..128 visible ASCII characters")
-    if getattr(message, field) not in ("", text):
+    given = getattr(message, field)
+    if given and (_etag(given) if field == "etag" else given) != text:
         raise bad_field(field, f"differs from the header {name}")
     setattr(message, field, text)
 
@@ -101,6 +102,11 @@ def _etag(value: str) -> str | None:
     if match is None:
         raise bad_field("if-match", "must be one etag")
     return match[1] or match[2]
+
+
+def quoted_etag(etag: str) -> str:
+    """A resource's etag as the header has it; some services quote theirs already."""
+    return etag if etag.endswith('"') else f'"{etag}"'
 
 
 def check_media_type(value: str | None) -> None:

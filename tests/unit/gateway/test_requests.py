@@ -146,6 +146,19 @@ async def test_header_and_body_must_not_differ(gateway: Gateway) -> None:
     problem(named, 400, "UNKNOWN_FIELD")
 
 
+@pytest.mark.parametrize("etag", ["7", '"7"', 'W/"7"'])
+async def test_the_etag_that_was_answered_can_be_sent_back_as_it_is(gateway: Gateway, etag: str) -> None:
+    gateway.script.answers["AcceptThread"] = threads.Decision(etag=etag)
+    path = "/api/threads/thr_1/accept"
+    response = await gateway.http.post(path)
+    header = response.headers["etag"]
+    assert header == (etag if etag.endswith('"') else f'"{etag}"')
+    for body in ({}, {"etag": response.json()["etag"]}):
+        again = await gateway.http.post(path, json=body, headers={"if-match": header})
+        assert again.status_code == 200, again.text
+        assert gateway.script.asked[-1][1].etag == "7"
+
+
 async def test_a_stale_etag_is_412_when_it_came_as_if_match_and_409_in_the_body(gateway: Gateway) -> None:
     gateway.script.answers["AcceptThread"] = EtagMismatch("ETAG_MISMATCH", "changed", etag="9", state="done")
     path = "/api/threads/thr_1/accept"
