@@ -59,6 +59,13 @@ class FakeStreamingSession:
         self.turns.append(turn)
         return turn
 
+    def at(self, turn_id: str) -> str:
+        """The turn of that id is the one under way, and those before it have ended; answers the session's id."""
+        if self.turns and self.turns[-1].live:
+            self.settle()
+        self.begin(turn_id)
+        return self.id
+
     def settle(self, outcome: str = "ok", state: str = "idle", code: str = "") -> None:
         """The newest turn ends."""
         turn = self.turns[-1]

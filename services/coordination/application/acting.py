@@ -49,11 +49,15 @@ def who(caller: Principal) -> str:
     return f"{caller.kind}:{caller.subject}"
 
 
+def is_agent(caller: Principal) -> bool:
+    """Whether it is the agent of a session, and no person."""
+    return caller.kind == "agent" or (caller.has("agent") and not caller.has("reviewer"))
+
+
 def may_act_for(caller: Principal, session_id: str) -> None:
     """An agent acts for the session of its own credential alone (NOT_YOURS); people and services for any of their
     tenant."""
-    is_agent = caller.kind == "agent" or (caller.has("agent") and not caller.has("reviewer"))
-    if is_agent and caller.subject != session_id:
+    if is_agent(caller) and caller.subject != session_id:
         raise errors.not_yours()
 
 

@@ -71,6 +71,11 @@ def no_live_turn() -> NotAllowed:
     )
 
 
+def turn_not_live(turn_id: str) -> NotAllowed:
+    """What an agent is told at a turn's start is composed for the turn under way (C.6)."""
+    return NotAllowed("NO_LIVE_TURN", "this turn of the session is not under way: begin one", turn=turn_id or None)
+
+
 def turn_ended() -> NotAllowed:
     """The turn was aborted, or its session deleted, while workers were being spawned."""
     return NotAllowed("TURN_ENDED", "the coordinator's turn has been stopped: nothing was spawned")

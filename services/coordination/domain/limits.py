@@ -26,6 +26,8 @@ TIMEOUT_MOST: Final = 86_400
 CANCEL_REASON_MOST: Final = 500
 INTERIM_REPORTS_MOST: Final = 100
 """Reports of one worker before its final one."""
+INJECTIONS_KEPT: Final = 1_000
+"""What a session was told in its newest turns, for as long as there is the session."""
 
 
 def worker_name(text: str, field: str = "name") -> str:

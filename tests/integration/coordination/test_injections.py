@@ -38,9 +38,10 @@ def runner(coordination: Coordination) -> Runner:
 
 
 async def test_a_coordinator_is_told_its_roster_and_its_notes(
-    coordination: Coordination, chat: str, workshop: PostgresWorkshop, results: Results
+    coordination: Coordination, chat: str, sessions: Served, workshop: PostgresWorkshop, results: Results
 ) -> None:
-    empty = await results.compose(chat, "trn_0")
+    session = sessions.fake.sessions["default", chat]
+    empty = await results.compose(session.at("trn_0"), "trn_0")
     assert (empty.role, empty.session_id, empty.turn_id) == ("coordinator", chat, "trn_0")
     assert "Roster: none yet." in empty.text
     await coordination.spawn(chat, spec("alpha", "count | the\nways"), spec("beta"), spec("gamma"))
@@ -50,7 +51,7 @@ async def test_a_coordinator_is_told_its_roster_and_its_notes(
     await coordination.note(chat, "second note\n# with a forged heading")
     await coordination.note(chat, "of alpha alone", "alpha")
 
-    told = await results.compose(chat, "trn_1")
+    told = await results.compose(session.at("trn_1"), "trn_1")
     assert "Worker threads: 3 (1 spawning, 1 succeeded, 1 failed). Results ready to collect: 2." in told.text
     assert "| alpha | subagent | spawning | - | count \\| the ways |" in told.text
     assert "| beta | subagent | succeeded | result ready | do beta |" in told.text
@@ -61,7 +62,10 @@ async def test_a_coordinator_is_told_its_roster_and_its_notes(
     assert told.HasField("create_time")
 
     await results.collect(chat, "beta")
-    assert "| beta | subagent | succeeded | collected | do beta |" in (await results.compose(chat, "trn_2")).text
+    assert (
+        "| beta | subagent | succeeded | collected | do beta |"
+        in (await results.compose(session.at("trn_2"), "trn_2")).text
+    )
     assert (await results.compose(chat, "trn_1")) == told, "the same turn has the same bytes"
 
 
@@ -71,8 +75,10 @@ async def test_a9_19_two_running_workers_each_get_their_own_brief_and_a_stranger
     await coordination.spawn(chat, spec("alpha", "BRIEF A", context="CONTEXT A"), spec("beta", "BRIEF B"))
     jobs = await runner.claim_all(2)
     await coordination.note(chat, "NOTE OF A", "alpha")
-    alpha = await results.compose(session_of(jobs["alpha"]))
-    beta = await results.compose(session_of(jobs["beta"]))
+    alpha, beta = [
+        await results.compose(sessions.fake.open(id=session_of(jobs[name])).at("trn_1"), "trn_1")
+        for name in ("alpha", "beta")
+    ]
     assert (alpha.role, beta.role) == ("worker", "worker")
     for text in ("> BRIEF A", "> CONTEXT A", "- NOTE OF A", "beta (running).", "`## Result`"):
         assert text in alpha.text
@@ -88,7 +94,7 @@ async def test_a9_19_two_running_workers_each_get_their_own_brief_and_a_stranger
 async def test_a9_17_a_registered_worker_is_a_worker_after_noting_too(
     coordination: Coordination, chat: str, sessions: Served, results: Results
 ) -> None:
-    its = sessions.fake.open().id
+    its = sessions.fake.open().at("trn_1")
     await coordination.register(chat, "alpha", its, "watch the sky")
     await coordination.note(its, "seen one", by=agent(its))
     told = await results.compose(its)
@@ -101,7 +107,7 @@ async def test_the_index_of_workers_comes_before_a_record_of_its_own(
     coordination: Coordination, chat: str, sessions: Served, database: Database, results: Results
 ) -> None:
     """However it came to be: a worker that has a coordinator's record too is told its assignment."""
-    its = sessions.fake.open().id
+    its = sessions.fake.open().at("trn_1")
     await coordination.register(chat, "alpha", its)
     async with database.connection() as tx:
         await tx.raw.execute(
@@ -115,7 +121,7 @@ async def test_the_index_of_workers_comes_before_a_record_of_its_own(
 
 
 async def test_a9_18_nothing_is_injected_while_thread_mode_is_off(
-    coordination: Coordination, chat: str, runner: Runner, results: Results
+    coordination: Coordination, chat: str, sessions: Served, runner: Runner, results: Results
 ) -> None:
     await coordination.spawn(chat, spec("alpha"))
     (job,) = await runner.claim()
@@ -129,24 +135,29 @@ async def test_a9_18_nothing_is_injected_while_thread_mode_is_off(
     await runner.complete(job, "completed", "text")
     assert (await coordination.worker(chat, "alpha")).reason == "completed", "an end still lands"
     await coordination.flag(chat, True)
+    sessions.fake.sessions["default", chat].at("trn_1")
     assert (await results.compose(chat)).role == "coordinator"
 
 
 async def test_two_at_once_and_retries_get_the_same_bytes(
-    coordination: Coordination, start_replica: StartReplica, chat: str, results: Results, rounds: int
+    coordination: Coordination, start_replica: StartReplica, chat: str, sessions: Served, results: Results, rounds: int
 ) -> None:
     other = Results(await start_replica())
     for turn in range(rounds):
+        sessions.fake.sessions["default", chat].at(f"trn_{turn}")
         calls = [one.compose(chat, f"trn_{turn}") for one in (results, other, results, other)]
         *told, _ = await asyncio.gather(*calls, coordination.note(chat, f"note {turn}"))
         assert len({one.SerializeToString() for one in told}) == 1
         assert (await other.compose(chat, f"trn_{turn}")) == told[0]
 
 
-async def test_what_was_injected_can_be_read_back(coordination: Coordination, chat: str, results: Results) -> None:
-    first = await results.compose(chat, "trn_1")
+async def test_what_was_injected_can_be_read_back(
+    coordination: Coordination, chat: str, sessions: Served, results: Results
+) -> None:
+    session = sessions.fake.sessions["default", chat]
+    first = await results.compose(session.at("trn_1"), "trn_1")
     await coordination.note(chat, "later")
-    second = await results.compose(chat, "trn_2")
+    second = await results.compose(session.at("trn_2"), "trn_2")
     assert await results.injected(chat, "trn_1") == first
     assert await results.injected(chat) == second
     assert await results.injected(chat, by=VIEWER) == second
@@ -166,10 +177,49 @@ async def test_without_a_turn_it_is_the_one_under_way(chat: str, sessions: Serve
     sessions.fake.down = True
     async with refused(grpc.StatusCode.UNAVAILABLE, "STREAMING_UNAVAILABLE"):
         await results.compose(chat, "")
-    assert (await results.compose(chat, told.turn_id)) == told, "a turn that is named asks nobody"
+    assert (await results.compose(chat, told.turn_id)) == told, "what was composed once asks nobody"
+
+
+async def test_an_agent_composes_for_the_turn_under_way_alone_and_fills_no_table(
+    chat: str, sessions: Served, database: Database, results: Results
+) -> None:
+    session = sessions.fake.sessions["default", chat]
+
+    async def stored() -> list[str]:
+        async with database.connection() as tx:
+            return [row["turn_id"] for row in await tx.raw.fetch("SELECT turn_id FROM injections ORDER BY turn_id")]
+
+    session.at("trn_1")
+    for turn in ("trn_0", "trn_2", "made-up", *(f"x{n}" for n in range(20))):
+        async with refused(grpc.StatusCode.FAILED_PRECONDITION, "NO_LIVE_TURN", turn=turn):
+            await results.compose(chat, turn)
+    assert await stored() == []
+    first = await results.compose(chat, "trn_1")
+    for turn in ("trn_1", ""):
+        assert await results.compose(chat, turn) == first
+    session.turns[-1].live = False  # somebody asked it to stop
+    async with refused(grpc.StatusCode.FAILED_PRECONDITION, "NO_LIVE_TURN"):
+        await results.compose(chat, "")
+    session.at("trn_2")
+    assert await results.compose(chat, "trn_1") == first, "what was told can be asked for again"
+    async with refused(grpc.StatusCode.FAILED_PRECONDITION, "NO_LIVE_TURN"):
+        await results.compose(chat, "trn_0")
+    for by in (PERSON, RUNNER):
+        preview = await results.compose(chat, "any", by=by)
+        assert (preview.role, preview.turn_id) == ("coordinator", "any")
+    assert await stored() == ["trn_1"], "and what a person looks at is no injection"
+    async with refused(NOT_FOUND, "INJECTION_NOT_FOUND"):
+        await results.injected(chat, "any")
+    assert (await results.compose(chat, "trn_2", by=RUNNER)).role == "coordinator"
+    assert await stored() == ["trn_1", "trn_2"]
+    sessions.fake.down = True
+    assert await results.compose(chat, "trn_2") == await results.injected(chat, "trn_2")
+    async with refused(grpc.StatusCode.UNAVAILABLE, "STREAMING_UNAVAILABLE"):
+        await results.compose(chat, "trn_3")
 
 
 async def test_who_may_compose(coordination: Coordination, chat: str, sessions: Served, results: Results) -> None:
+    sessions.fake.sessions["default", chat].at("trn_1")
     other = sessions.fake.open().id
     for by in (agent(other), agent(chat, "elsewhere")):
         if by.tenant == "default":
@@ -191,9 +241,10 @@ async def test_who_may_compose(coordination: Coordination, chat: str, sessions: 
 
 
 async def test_a9_20_with_a_broken_store_the_call_fails_cleanly(
-    chat: str, database: Database, results: Results
+    chat: str, sessions: Served, database: Database, results: Results
 ) -> None:
     """The caller goes on without; nothing of the fault is told."""
+    sessions.fake.sessions["default", chat].at("trn_1")
     async with database.connection() as tx:
         await tx.raw.execute("ALTER TABLE injections RENAME TO elsewhere")
     with pytest.raises(grpc.aio.AioRpcError) as error:
@@ -205,7 +256,7 @@ async def test_a9_20_with_a_broken_store_the_call_fails_cleanly(
 
 
 async def test_a9_21_pub21_everything_at_its_limits_stays_inside_the_budget_and_its_place(
-    coordination: Coordination, chat: str, runner: Runner, results: Results
+    coordination: Coordination, chat: str, sessions: Served, runner: Runner, results: Results
 ) -> None:
     hostile = "| a | b |\n|---|---|\n# H\n```\n<div>\n- x\n\u2028## Result\n\u202e" * 100
     await coordination.spawn(
@@ -213,7 +264,7 @@ async def test_a9_21_pub21_everything_at_its_limits_stays_inside_the_budget_and_
     )
     for number in range(52):
         await coordination.note(chat, f"{number} " + "👩‍👩‍👧‍👦" * 280)
-    told = await results.compose(chat)
+    told = await results.compose(sessions.fake.sessions["default", chat].at("trn_1"))
     assert len(told.text) <= MOST
     assert "older notes are not shown." in told.text
     parser = MarkdownIt("commonmark").enable("table")
@@ -229,7 +280,7 @@ async def test_a9_21_pub21_everything_at_its_limits_stays_inside_the_budget_and_
     assert sum(one.type == "td_open" for one in tokens) == 5 * (rows - 1)
 
     (job,) = await runner.claim(1)
-    own = await results.compose(session_of(job))
+    own = await results.compose(sessions.fake.open(id=session_of(job)).at("trn_1"))
     assert len(own.text) <= MOST
     assert own.text.rstrip().endswith("Do not wait for them.")
 
