@@ -105,7 +105,7 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.spawn("aborting", Aborting(errands, sessions, wake, clock).run)
     life.spawn("waking", Waking(errands, sessions, wake, clock).run)
     life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)
-    life.spawn("purge_runs", lambda: purge_forever(database))
+    life.spawn("purge_runs", lambda: purge_forever(database, timedelta(days=settings.deleted_days)))
     life.spawn("gauges", lambda: count_jobs(database, "coordination", [JOB_KIND]))
     life.spawn("relay", Relay(database, bus, "coordination").run)
     life.spawn("purge", lambda: idempotency.purge_forever(database, clock, timedelta(hours=1)))

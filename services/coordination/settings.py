@@ -20,6 +20,9 @@ class CoordinationSettings(ServiceSettings):
     worker_adapter: str = Field(default="scripted", pattern=r"^[a-z0-9_-]{1,63}$")
     """What workers of an outside coordinator run on, where neither they nor its policy say."""
 
+    deleted_days: float = Field(default=30, ge=0, le=3650)
+    """How many days the workers, notes and results of a coordinator outlive the deletion of its session."""
+
     @field_validator("worker_adapter")
     @classmethod
     def _runs(cls, adapter: str) -> str:

@@ -53,7 +53,8 @@ class ThreadMode:
         async with self._workshop.work() as work:
             if await command.remembered(work, "SetThreadMode") is not None:
                 there = await work.coordinator(tenant, session_id)
-                assert there is not None, "records are kept"
+                if there is None:  # its session was deleted since
+                    raise errors.session_not_found(session_id)
                 return there
             if await work.session_deleted(tenant, session_id):
                 raise errors.session_not_found(session_id)

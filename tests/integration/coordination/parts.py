@@ -72,8 +72,11 @@ class Parts:
                     await work.enqueue_job(one)
 
     async def take(self) -> dict[str, Leased]:
-        """A runner takes all that there are."""
-        return {one.worker.name: one for one in await self.running.claim("r1", new_id("clm"), 32, 0)}
+        """A runner takes all that there are, one coordinator's at a time."""
+        taken: dict[str, Leased] = {}
+        while leased := await self.running.claim("r1", new_id("clm"), 32, 0):
+            taken |= {one.worker.name: one for one in leased}
+        return taken
 
     async def hear(self, session_id: str, kind: str, **payload: str) -> None:
         """A fact of a session."""

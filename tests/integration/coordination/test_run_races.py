@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from datetime import timedelta
 
 import grpc
 
@@ -200,7 +201,7 @@ async def test_what_is_long_over_is_forgotten_and_what_is_asked_for_is_not(
                 "INSERT INTO injections VALUES ('default', $1, 'trn_1', 'coordinator', 'told', 'digest', now())",
                 session_id,
             )
-    await purge(database)
+    await purge(database, timedelta(days=30))
     async with database.connection() as tx:
         left = await tx.raw.fetch("SELECT id FROM jobs")
         turns = await tx.raw.fetch("SELECT turn_id FROM ended_turns")
