@@ -8,8 +8,11 @@ from typing import Any, Protocol
 import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message
 
+from services.kernel.errors import TooLarge
 from services.kernel.grpc_client import open_channel
+from services.kernel.grpc_server import MESSAGE_MOST
 
 Unary = grpc.aio.UnaryUnaryMultiCallable[Any, Any]
 Stream = grpc.aio.UnaryStreamMultiCallable[Any, Any]
@@ -37,6 +40,13 @@ class Rpc(Protocol):
     def response(self) -> Descriptor:
         """The response message, or the one that a stream repeats."""
         ...
+
+
+def check_size(request: Message) -> None:
+    """Refuses (TooLarge) a request that is more than one gRPC message, before a service is asked."""
+    if request.ByteSize() > MESSAGE_MOST:
+        what = f"the request is larger than the {MESSAGE_MOST} bytes of one message: no field takes that much"
+        raise TooLarge("REQUEST_TOO_LARGE", what, field="body", limit=MESSAGE_MOST)
 
 
 class Clients:

@@ -95,7 +95,8 @@ async def _mcp(
     settings: GatewaySettings, life: Lifecycle, clients: Clients, door: Door, limits: Limits, calls: OpenCalls
 ) -> McpEndpoint:
     tools, deadline = tools_of(services()), settings.gateway_deadline_seconds
-    server = McpServer(tools, ToolCalls(tools, clients, deadline), ContextResource(clients, deadline), calls)
+    most = settings.gateway_body_bytes
+    server = McpServer(tools, ToolCalls(tools, clients, deadline), ContextResource(clients, deadline), calls, most)
     await server.start()
     life.push(server.stop)
-    return McpEndpoint(server, door, limits, settings.gateway_body_bytes, deadline)
+    return McpEndpoint(server, door, limits, most, deadline)

@@ -34,8 +34,9 @@ class GatewaySettings(CommonSettings):
     """How long a request may take in all; then 504."""
     gateway_head_seconds: float = Field(default=15.0, gt=0, le=120)
     """How long a connection may take to send a request's head."""
-    gateway_body_bytes: int = Field(default=1024 * 1024, ge=1024, le=3 * 1024 * 1024)
-    """Largest body; more is 413. Below the 4 MiB of a gRPC message."""
+    gateway_body_bytes: int = Field(default=10 * 1024 * 1024, ge=1024, le=32 * 1024 * 1024)
+    """Largest body; more is 413. Room for the longest text that a service takes (a report of 3 MiB) also where its
+    letters are escapes, which are three times as long. Besides texts a body has 1 MiB (gateway.transcode.json_read)."""
     gateway_rate_per_second: float = Field(default=5_000.0, gt=0)
     """Requests a second of one principal, averaged over a burst of two seconds; more is 429."""
     gateway_open_streams: int = Field(default=2_000, ge=1)

@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from gateway import problems
-from gateway.clients import Unary
+from gateway.clients import Unary, check_size
 from gateway.http import Receive, Scope, Send, answer, answer_problem, header, read_body
 from gateway.refusals import WrongMediaType
 from gateway.transcode.http_rules import Route
@@ -48,6 +48,7 @@ class UnaryEndpoint:
         """Answers one request; gives up (504) when the whole of it takes longer than the deadline."""
         until = asyncio.get_running_loop().time() + self._deadline
         message = await self._message(scope, receive, segments)
+        check_size(message)
         if_match = header(scope, b"if-match") is not None
         try:
             response = await self._call(message, timeout=max(0.0, until - asyncio.get_running_loop().time()))

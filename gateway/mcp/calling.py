@@ -10,7 +10,7 @@ import grpc
 import orjson
 from google.protobuf.message import Message
 
-from gateway.clients import Clients
+from gateway.clients import Clients, check_size
 from gateway.mcp.tools import Tool, ToolRpc
 from gateway.transcode.fields import rest_name
 from gateway.transcode.json_decode import decoder_of
@@ -89,6 +89,7 @@ def _request(rpc: ToolRpc, arguments: dict[str, Json], session: str) -> Message:
     own = {rest_name(field) for field in rpc.arguments}
     message = decoder_of(rpc.request).decode({name: value for name, value in arguments.items() if name in own})
     setattr(message, rpc.session_field, session)
+    check_size(message)
     return message
 
 

@@ -45,7 +45,12 @@ class McpServer:
     which keeps the connection alive."""
 
     def __init__(
-        self, tools: Mapping[str, Tool], calls: ToolCalls, context: ContextResource, open_calls: OpenCalls
+        self,
+        tools: Mapping[str, Tool],
+        calls: ToolCalls,
+        context: ContextResource,
+        open_calls: OpenCalls,
+        body_most: int,
     ) -> None:
         self._tools = tools
         self._calls = calls
@@ -62,8 +67,11 @@ class McpServer:
             on_list_resources=self._list_resources,
             on_read_resource=self._read_resource,
         )
-        self._brief = StreamableHTTPSessionManager(server, stateless=True, json_response=True)
-        self._long = StreamableHTTPSessionManager(server, stateless=True)
+        # Bodies that are larger are refused before; the SDK's own limit is 4 MiB.
+        self._brief, self._long = (
+            StreamableHTTPSessionManager(server, stateless=True, json_response=whole, max_request_body_size=body_most)
+            for whole in (True, False)
+        )
         self._stop = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, Final, NoReturn
 
-from services.kernel.errors import Invalid
+from services.kernel.errors import Invalid, TooLarge
 from services.kernel.text import encodable
 
 DEPTH_MOST: Final = 24
 """Levels of objects and arrays, the body itself being the first."""
+OUTSIDE_MOST: Final = 1024 * 1024
+"""Bytes of a body besides what its strings hold. Long texts cost next to nothing to read, and may make a body larger;
+many small values block everybody for half a second a megabyte."""
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _PATH_MOST: Final = 200
 _INT64: Final = range(-(2**63), 2**64)
 
@@ -18,7 +23,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def read_object(body: bytes) -> dict[str, Json]:
-    """The body as an object; an empty body is the empty object."""
+    """The body as an object; an empty body is the empty object. Invalid, or TooLarge, where it is none of ours."""
     value = parse_object(body)
     check_object(value)
     return value
@@ -28,6 +33,9 @@ def parse_object(body: bytes) -> dict[str, Json]:
     """As read_object, but what is in the object is not looked at: check_object does."""
     if not body.strip():
         return {}
+    if len(body) > OUTSIDE_MOST and len(_STRING.sub(b'""', body)) > OUTSIDE_MOST:
+        what = f"the body has more than {OUTSIDE_MOST} bytes outside of its texts"
+        raise TooLarge("BODY_TOO_LARGE", what, field="body", limit=OUTSIDE_MOST)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as fault:

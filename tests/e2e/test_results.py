@@ -14,12 +14,10 @@ from tests.stack import running_stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 MIB = 1024 * 1024
-WIDE = {"TREADLE_GATEWAY_BODY_BYTES": str(3 * MIB)}
-"""The largest body that a gateway can be told to take."""
 
 
 async def test_pub23_a_registered_workers_large_result_over_rest(tmp_path: Path) -> None:
-    async with running_stack(tmp_path, environment=WIDE) as stack, stack.client(30) as client:
+    async with running_stack(tmp_path) as stack, stack.client(60) as client:
         made = await client.post("/api/sessions", json={"adapter": "external"})
         session = made.json()["id"]
         at = f"/api/sessions/{session}"
@@ -31,12 +29,17 @@ async def test_pub23_a_registered_workers_large_result_over_rest(tmp_path: Path)
             assert registered.status_code == 200, registered.text
 
         waiting = asyncio.create_task(_events(client, f"{at}/workers/wait?mode=any&timeout_seconds=60"))
-        # What can be sent at all is stored and comes in pages; what is larger is refused, and changes nothing.
-        for size in (3.9, 4.1, 20):
+        # What the service takes can be sent, however long its escapes are, and comes in pages; what is larger is
+        # refused with the limit in its words, and changes nothing.
+        for size in (3 + 1 / MIB, 3.9, 4.1, 20):
             refused = await client.post(f"{at}/workers/alpha/report", json={"text": "z" * int(size * MIB)})
-            assert refused.status_code == 413, (size, refused.status_code)
-        text = "é" * (MIB + MIB // 4)
-        report = {"text": f"intro\n\n## Result\n\n{text}\n", "final": True}
+            assert refused.status_code == 413, (size, refused.text)
+            limit = refused.json()["metadata"]["limit"]
+            assert limit in refused.json()["detail"], refused.text
+        heading = "intro\n\n## Result\n\n"
+        text = "é" * ((3 * MIB - len(heading)) // 2)
+        report = {"text": heading + text, "final": True}
+        assert len(report["text"].encode()) in (3 * MIB - 1, 3 * MIB)
         reported = await client.post(f"{at}/workers/alpha/report", json=report)
         assert reported.status_code == 200, reported.text
         assert (reported.json()["thread"]["status"], reported.json()["version"]) == ("succeeded", 1)
@@ -50,7 +53,7 @@ async def test_pub23_a_registered_workers_large_result_over_rest(tmp_path: Path)
             pages.append(page["result"])
             token = page["next_page_token"]
         assert "".join(pages) == text
-        assert len(pages) == 10
+        assert len(pages) == 12
         listed = (await client.get(f"{at}/workers")).json()["threads"]
         assert [(one["name"], one["status"]) for one in listed] == [("alpha", "succeeded"), ("beta", "running")]
 

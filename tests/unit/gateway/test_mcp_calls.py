@@ -245,6 +245,17 @@ async def test_pub23_a_page_of_the_worst_text_comes_whole(gateway: Gateway, era:
     assert refusal_in(await call(gateway, era, "thread_collect", {"thread_name": "a"}))["code"] == "resource_exhausted"
 
 
+async def test_pub23_a_report_as_long_as_the_service_takes_fits_a_call(gateway: Gateway, era: str) -> None:
+    text = "ж" * (3 * 1024 * 1024 // 2)
+    result = await call(gateway, era, "thread_report", {"thread_name": "a", "text": text})
+    assert not result.is_error
+    assert gateway.script.asked[-1][1].text == text
+    gateway.script.forget()
+    over = refusal_in(await call(gateway, era, "thread_report", {"thread_name": "a", "text": "x" * 4_194_300}))
+    assert (over["code"], over["details"]) == ("request_too_large", {"field": "body", "limit": "4194304"})
+    assert gateway.script.asked == []
+
+
 async def test_the_injected_context_is_a_resource(gateway: Gateway, era: str) -> None:
     gateway.script.answers["GetInjection"] = pb.Injection(text="## Thread mode\n…", role="coordinator")
     async with mcp_client(url(gateway), agent_bearer("ses_1"), era=era) as client:

@@ -89,17 +89,48 @@ async def test_an_empty_body_is_the_empty_object(gateway: Gateway) -> None:
 
 
 async def test_pub23_large_bodies_are_413_whether_announced_or_not(gateway: Gateway) -> None:
-    most = 1024 * 1024
-    fits = json.dumps({"title": "x", "description": "y" * (most - 40)}).encode()
-    assert (await gateway.http.post("/api/threads", content=fits, headers=JSON)).status_code == 200
+    most = 10 * 1024 * 1024
+    text = "ж" * (3 * 1024 * 1024 // 2)
+    for fits in (json.dumps({"description": text}), json.dumps({"description": text}, ensure_ascii=False)):
+        response = await gateway.http.post("/api/threads", content=fits.encode(), headers=JSON)
+        assert response.status_code == 200, response.text
+        assert gateway.script.asked[-1][1].description == text
 
     async def unannounced() -> Any:
-        for _ in range(17):
+        for _ in range(161):
             yield b" " * 65536
 
     for content in (b"x" * (most + 1), unannounced()):
         response = await gateway.http.post("/api/threads", content=content, headers=JSON)
         assert problem(response, 413, "BODY_TOO_LARGE")["metadata"] == {"field": "body", "limit": str(most)}
+
+
+@pytest.mark.parametrize("value", ['""', "[]", "1", '{"a":"b"}', '"\\""'])
+async def test_pub23_a_body_of_many_small_values_is_refused_before_it_is_read(gateway: Gateway, value: str) -> None:
+    most = 1024 * 1024
+    many = most // (len(value) + 1)
+    body = f'{{"title": [{",".join([value] * (many * 2))}]}}'
+    refused = problem(await gateway.http.post("/api/threads", content=body, headers=JSON), 413, "BODY_TOO_LARGE")
+    assert refused["metadata"] == {"field": "body", "limit": str(most)}
+    fewer = f'{{"title": [{",".join([value] * (many // 8))}]}}'
+    response = await gateway.http.post("/api/threads", content=fewer, headers=JSON)
+    assert problem(response, 400, "INVALID_FIELD")["metadata"]["field"] == "title"
+
+
+@pytest.mark.parametrize("text", ['"', '"' * 99, "\\", '\\"', "[{,:", '[\\"', "\u2028", "a\nb"])
+async def test_pub23_what_a_long_text_holds_is_not_taken_for_structure(gateway: Gateway, text: str) -> None:
+    long = text * (2 * 1024 * 1024 // len(text.encode()))
+    response = await gateway.http.post("/api/threads", json={"description": long})
+    assert response.status_code == 200, response.text
+    assert gateway.script.asked[-1][1].description == long
+    unclosed = b'{"description": "' + json.dumps(long).encode()[1:-1]
+    problem(await gateway.http.post("/api/threads", content=unclosed, headers=JSON), 400, "INVALID_JSON")
+
+
+async def test_pub23_a_request_over_the_message_limit_is_413_and_says_so(gateway: Gateway) -> None:
+    response = await gateway.http.post("/api/threads", json={"description": "x" * (5 * 1024 * 1024)})
+    assert problem(response, 413, "REQUEST_TOO_LARGE")["metadata"] == {"field": "body", "limit": "4194304"}
+    assert gateway.script.asked == []
 
 
 async def test_pub23_answers_over_the_message_limit_are_413_and_sizes_refused_by_services_too(gateway: Gateway) -> None:
