@@ -28,6 +28,7 @@ from services.planning.application.driving import Driving
 from services.planning.application.hearing import hear
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Plans
+from services.planning.application.telling import Telling
 from services.planning.application.turning import Turning
 from services.planning.settings import PlanningSettings
 from services.planning.transport.servicer import PlanningServicer
@@ -74,6 +75,7 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
     planning = PlanningServicer(
         Plans(workshop, clock, new_id),
         Objectives(workshop, clock),
+        Telling(workshop, reads, clock),
         Documents(workshop, clock),
         Branching(workshop, clock, new_id),
         driving,

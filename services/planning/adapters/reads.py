@@ -7,11 +7,12 @@ from datetime import datetime
 from itertools import zip_longest
 
 from services.kernel.postgres import Database, Row, Tx
-from services.planning.adapters import branch_sql, graph_sql, keeping, rows, workspace_sql
+from services.planning.adapters import branch_sql, context_sql, graph_sql, keeping, rows, workspace_sql
 from services.planning.adapters import read_sql as sql
 from services.planning.application.ports import Graph, GraphPlace, Head, Node, TurnSeen
 from services.planning.application.work import Live, Restored
 from services.planning.domain.branch import Branch
+from services.planning.domain.context import Context
 from services.planning.domain.document import Document
 from services.planning.domain.errors import document_not_found, session_not_found
 from services.planning.domain.numbering import Progress, progress_of
@@ -77,6 +78,16 @@ class PostgresReads:
             for turn, mark, following in zip_longest(turns, marks, marks[1:])
         ]
         return seen[:size]
+
+    async def told(self, tenant: str, session_id: str, turn: int, turn_id: str) -> Context | None:
+        """One statement."""
+        async with self._database.connection() as tx:
+            row = await tx.fetchrow(
+                context_sql.TOLD, of_tenant=tenant, of_id=session_id, of_number=turn, of_turn=turn_id
+            )
+            if row is None:
+                await _family(tx, tenant, session_id)
+        return None if row is None else context_sql.context_of(row)
 
     async def branch(self, tenant: str, session_id: str) -> Branch | None:
         """The record."""

@@ -38,7 +38,7 @@ _ENTRIES = func.jsonb_array_elements(cast(func.convert_from(_SHELVES.c.data, "UT
     "value", name="entries"
 )
 _USED = union_all(
-    *(select(_t[name].label("sha256")).where(_OF_FAMILY) for name in _KEPT),
+    *(select(_t[name].label("sha256")).where(_OF_FAMILY) for name in (*_KEPT, "told")),
     select(cast(_ENTRIES.c.value, JSONB)["sha256"].astext).select_from(_SHELVES).join(_ENTRIES, true()),
     select(_d.sha256)
     .select_from(DOCUMENTS.join(WORKSPACES, (_w.tenant == _d.tenant) & (_w.session_id == _d.session_id)))

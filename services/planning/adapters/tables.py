@@ -53,11 +53,12 @@ BLOBS: Final = Table("blobs", _METADATA, *_texts("tenant", "family", "sha256"), 
 TURNS: Final = Table(
     "turns",
     _METADATA,
-    *_texts("tenant", "line", "turn_id", "family", "outcome", "objective", "plan", "documents"),
+    *_texts("tenant", "line", "turn_id", "family", "outcome", "objective", "plan", "documents", "told"),
     *_whole("number", "leaves", "done_leaves"),
     Column("running", Boolean),
     Column("kept", Boolean),
-    *_times("begun_at", "ended_at"),
+    Column("told_version", BigInteger),
+    *_times("begun_at", "ended_at", "told_at"),
 )
 STRETCHES: Final = Table(
     "stretches", _METADATA, *_texts("tenant", "session_id", "line", "family"), *_whole("low", "high")

@@ -13,6 +13,7 @@ from services.kernel.principal import Principal
 from services.planning.adapters import keeping, read_sql, removing, rows, turn_sql
 from services.planning.adapters import workspace_sql as sql
 from services.planning.adapters.branch_work import BranchWork
+from services.planning.adapters.context_work import ContextWork
 from services.planning.adapters.wake import Wake
 from services.planning.application.work import Live, Restored, TurnRow
 from services.planning.domain import errors, facts
@@ -23,7 +24,7 @@ from services.planning.domain.step import Steps
 from services.planning.domain.workspace import USER, Workspace
 
 
-class PostgresWork(BranchWork):
+class PostgresWork(BranchWork, ContextWork):
     """Fills `Work`. `facts`: whether any were written."""
 
     def __init__(self, tx: Tx) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from services.planning.application.work import Live, Restored, TurnRow
 from services.planning.domain.branch import Branch
+from services.planning.domain.context import Context
 from services.planning.domain.document import Document
 from services.planning.domain.numbering import Progress
 from services.planning.domain.workspace import Workspace
@@ -102,6 +103,10 @@ class Reads(Protocol):
 
     async def turns(self, tenant: str, session_id: str, after: int, size: int) -> list[TurnSeen]:
         """Those above the number, in order."""
+        ...
+
+    async def told(self, tenant: str, session_id: str, turn: int, turn_id: str) -> Context | None:
+        """What the agent was told in a turn that the session has; 0 and empty: in the newest with anything told."""
         ...
 
     async def branch(self, tenant: str, session_id: str) -> Branch | None:

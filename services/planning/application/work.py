@@ -14,6 +14,7 @@ from typing import Protocol
 
 from services.kernel.principal import Principal
 from services.planning.domain.branch import Branch
+from services.planning.domain.context import Context
 from services.planning.domain.document import Document
 from services.planning.domain.facts import Told
 from services.planning.domain.restore import Stretch
@@ -166,6 +167,14 @@ class Work(Protocol):
 
     async def note_ended(self, tenant: str, session_id: str, turn_id: str, at: datetime) -> None:
         """The end of a turn that never began here."""
+        ...
+
+    async def told(self, workspace: Workspace, turn_id: str) -> Context | None:
+        """What its agent was told in a turn of its own line."""
+        ...
+
+    async def tell(self, workspace: Workspace, context: Context) -> None:
+        """Keeps with the turn under way what its agent is told. Lock the family before."""
         ...
 
     async def branched(self, tenant: str, session_id: str, turn: int) -> Restored:

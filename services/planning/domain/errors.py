@@ -75,6 +75,11 @@ def restore_unavailable(turn: int) -> NotAllowed:
     return NotAllowed("RESTORE_UNAVAILABLE", f"what the workspace was after turn {turn} was not kept", turn=turn)
 
 
+def plan_context_not_found() -> NotFound:
+    """There was nothing to tell, or nobody asked."""
+    return NotFound("PLAN_CONTEXT_NOT_FOUND", "the agent was told nothing of objective and plan in that turn")
+
+
 def document_not_found(key: str) -> NotFound:
     """No such key."""
     return NotFound("DOCUMENT_NOT_FOUND", "there is no such document in this session", key=key)

@@ -33,6 +33,13 @@ def document(name: str) -> tuple[str, str]:
     return session_id(head), limits.document_key(key)
 
 
+def turn_id(text: str, field: str) -> str:
+    """`trn_` and a UUIDv7; empty where none is named."""
+    if text and not is_id("trn", text):
+        raise Invalid("INVALID_ARGUMENT", f"{field} must be trn_ and a UUIDv7", field=field)
+    return text
+
+
 def turn(name: str) -> tuple[str, int]:
     """(session, number) in `sessions/{id}/turns/{number}`."""
     head, slash, number = name.partition("/turns/")

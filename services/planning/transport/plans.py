@@ -9,8 +9,7 @@ import grpc
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Planned, Plans
 from services.planning.application.ports import Reads
-from services.planning.domain import prompt
-from services.planning.domain.snapshot import sha256
+from services.planning.application.telling import Telling
 from services.planning.transport import names, translate
 from services.planning.transport.access import AUTHORS, PEOPLE, READERS, caller_for
 from services.planning.transport.calling import command, given
@@ -23,9 +22,10 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 class PlanMethods(PlanningServiceServicer):
     """Thin: translate, call, translate."""
 
-    def __init__(self, plans: Plans, objectives: Objectives, reads: Reads) -> None:
+    def __init__(self, plans: Plans, objectives: Objectives, telling: Telling, reads: Reads) -> None:
         self._plans = plans
         self._objectives = objectives
+        self._telling = telling
         self._reads = reads
 
     async def GetObjective(self, request: pb.GetObjectiveRequest, context: _Context) -> pb.Objective:
@@ -84,12 +84,18 @@ class PlanMethods(PlanningServiceServicer):
         return _plan(await self._plans.reorder(asked, list(request.step_ids), expected))
 
     async def ComposePlanContext(self, request: pb.ComposePlanContextRequest, context: _Context) -> pb.PlanContext:
-        """In words."""
+        """In words, once a turn."""
         session = names.session_id(request.name)
-        live = await self._reads.live(caller_for(READERS, session).tenant, session)
-        version = live.workspace.plan_version
-        text = prompt.compose(live.workspace.objective, live.steps, version)
-        return pb.PlanContext(session_id=session, text=text, sha256=sha256(text.encode()), version=version)
+        turn_id = names.turn_id(request.turn_id, "turn_id")
+        made = await self._telling.compose(caller_for(READERS, session), session, turn_id)
+        return translate.context(session, made)
+
+    async def GetPlanContext(self, request: pb.GetPlanContextRequest, context: _Context) -> pb.PlanContext:
+        """As it was told."""
+        session = names.session_id(request.name)
+        turn_id = names.turn_id(request.turn_id, "turn_id")
+        tenant = caller_for(READERS, session).tenant
+        return translate.context(session, await self._telling.told(tenant, session, request.turn, turn_id))
 
 
 def _plan(planned: Planned) -> pb.Plan:

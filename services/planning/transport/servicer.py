@@ -9,6 +9,7 @@ from services.planning.application.driving import Driving
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Plans
 from services.planning.application.ports import Reads
+from services.planning.application.telling import Telling
 from services.planning.transport.branches import BranchMethods
 from services.planning.transport.documents import DocumentMethods
 from services.planning.transport.plans import PlanMethods
@@ -21,6 +22,7 @@ class PlanningServicer(PlanMethods, DocumentMethods, BranchMethods):
         self,
         plans: Plans,
         objectives: Objectives,
+        telling: Telling,
         documents: Documents,
         branching: Branching,
         driving: Driving,
@@ -28,6 +30,6 @@ class PlanningServicer(PlanMethods, DocumentMethods, BranchMethods):
         reads: Reads,
         page_key: bytes,
     ) -> None:
-        PlanMethods.__init__(self, plans, objectives, reads)
+        PlanMethods.__init__(self, plans, objectives, telling, reads)
         DocumentMethods.__init__(self, documents, reads)
         BranchMethods.__init__(self, branching, driving, comparing, reads, page_key)

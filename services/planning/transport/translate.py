@@ -7,6 +7,7 @@ from services.planning.application.objectives import etag_of
 from services.planning.application.ports import Graph, Head, Node, TurnSeen
 from services.planning.application.work import Live, Restored
 from services.planning.domain.branch import Branch, Saga
+from services.planning.domain.context import Context
 from services.planning.domain.document import Document
 from services.planning.domain.lineage import Change
 from services.planning.domain.numbering import leaves, numbers, progress
@@ -58,6 +59,21 @@ def plan(found: Steps, version: int) -> pb.Plan:
         done_leaves=done.done,
         complete=done.complete,
     )
+
+
+def context(session_id: str, one: Context) -> pb.PlanContext:
+    """What an agent is told, or was."""
+    message = pb.PlanContext(
+        session_id=session_id,
+        text=one.text,
+        sha256=one.sha256,
+        version=one.version,
+        turn_id=one.turn_id,
+        turn=one.turn,
+    )
+    if one.told_at is not None:
+        message.create_time.FromDatetime(one.told_at)
+    return message
 
 
 def document(session_id: str, one: Document) -> pb.Document:

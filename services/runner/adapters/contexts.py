@@ -33,8 +33,8 @@ class PlanningContext:
         self._stub = PlanningServiceStub(channel)
 
     async def compose(self, session: str, turn: str, token: str) -> str:
-        """As they are now."""
-        request = planning.ComposePlanContextRequest(name=f"sessions/{session}")
+        """Kept by the service for each turn."""
+        request = planning.ComposePlanContextRequest(name=f"sessions/{session}", turn_id=turn)
         call = self._stub.ComposePlanContext(request, timeout=DEADLINE_SECONDS, metadata=as_session(token))
         return (await refusing(call)).text
 

@@ -142,6 +142,18 @@ class Planning:
         answer: pb.Document = await self.call("LockDocument", request)
         return answer
 
+    async def compose(self, session: str, turn_id: str = "") -> pb.PlanContext:
+        """What the agent is told; to a person it is only shown."""
+        request = pb.ComposePlanContextRequest(name=f"sessions/{session}", turn_id=turn_id)
+        answer: pb.PlanContext = await self.call("ComposePlanContext", request)
+        return answer
+
+    async def told(self, session: str, turn: int = 0, turn_id: str = "") -> pb.PlanContext:
+        """What the agent was told in a turn."""
+        request = pb.GetPlanContextRequest(name=f"sessions/{session}", turn=turn, turn_id=turn_id)
+        answer: pb.PlanContext = await self.call("GetPlanContext", request)
+        return answer
+
     async def restore(self, session: str, turn: int) -> pb.Workspace:
         """What going on from the turn begins with."""
         request = pb.GetRestoreStateRequest(name=f"sessions/{session}/turns/{turn}")

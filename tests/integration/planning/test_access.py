@@ -6,7 +6,6 @@ from services.kernel.ids import new_id
 from services.kernel.postgres import Database
 from tests.integration.planning.client import Planning, refused, token
 from tests.integration.planning.test_snapshots import end
-from treadle.planning.v1 import planning_service_pb2 as pb
 from treadle.planning.v1 import workspace_service_pb2 as internal
 
 
@@ -22,13 +21,14 @@ async def test_an_agent_acts_for_its_own_session_alone(planning: Planning, chat:
         agent.restore(chat, 0),
         agent.graph(chat),
         agent.diff(other, chat),
-        agent.call("ComposePlanContext", pb.ComposePlanContextRequest(name=f"sessions/{chat}")),
+        agent.compose(chat),
+        agent.told(chat),
     ):
         async with refused("NOT_YOURS"):
             await call
-    for call in (agent.branch(other, 0), agent.pick(other, chat, "x"), agent.reorder(other, [])):
+    for theirs in (agent.branch(other, 0), agent.pick(other, chat, "x"), agent.reorder(other, [])):
         async with refused("ROLE_REQUIRED"):
-            await call
+            await theirs
 
 
 async def test_an_agent_changes_the_plan_only_while_its_turn_is_under_way(
@@ -94,14 +94,3 @@ async def test_workspaces_and_turns_are_for_services(planning: Planning, chat: s
     ):
         async with refused("INVALID_ARGUMENT"):
             await planning.streaming().internal("BeginTurn", wrong)
-
-
-async def test_the_context_tells_of_objective_and_plan(planning: Planning, chat: str) -> None:
-    request = pb.ComposePlanContextRequest(name=f"sessions/{chat}")
-    assert (await planning.agent(chat).call("ComposePlanContext", request)).text == ""
-    await planning.aim(chat, "Win\n# forged")
-    await planning.add(chat, "a")
-    context = await planning.agent(chat).call("ComposePlanContext", request)
-    assert "Objective: Win # forged" in context.text
-    assert "- [ ] (1) 1 a" in context.text
-    assert context.version == 1

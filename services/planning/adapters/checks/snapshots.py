@@ -25,6 +25,7 @@ _PARTS: Final = " UNION ALL ".join(
     f"SELECT tenant, family, line, number, '{part}' AS part, {part} AS sha256 FROM turns WHERE kept AND {part} <> ''"
     for part in ("objective", "plan", "documents")
 )
+_TOLD: Final = "SELECT tenant, family, told AS sha256 FROM turns WHERE told IS NOT NULL"
 _PLANS: Final = """
     SELECT t.tenant, t.line, t.number, t.leaves, t.done_leaves, b.data
     FROM (
@@ -102,13 +103,14 @@ SNAPSHOTS: Final = (
     ),
     Rule(
         "blob-orphans",
-        "blobs that no snapshot and no document names go with their family",
+        "blobs that no snapshot, no document and no turn's context names go with their family",
         asked(f"""
             SELECT b.tenant, b.family, count(*) || ' blobs of ' || sum(octet_length(b.data)) || ' bytes are of no use'
             FROM blobs b
             LEFT JOIN (
                 SELECT DISTINCT tenant, family, sha256 FROM ({_PARTS}) parts
                 UNION SELECT tenant, family, sha256 FROM ({_ENTRIES}) entries
+                UNION SELECT tenant, family, sha256 FROM ({_TOLD}) told
                 UNION SELECT w.tenant, w.family, d.sha256 FROM documents d
                     JOIN workspaces w ON (w.tenant, w.session_id) = (d.tenant, d.session_id)
             ) u ON (u.tenant, u.family, u.sha256) = (b.tenant, b.family, b.sha256)
