@@ -21,10 +21,10 @@ from gateway.transcode.query import read_query, split_query
 from gateway.transcode.router import path_fields
 from services.kernel.errors import DeadlineExceeded, Invalid
 from services.kernel.principal import Principal
+from services.kernel.request import REQUEST_ID
 
 _MEDIA_TYPE: Final = re.compile(r"application/(json|[a-z0-9.-]+\+json)", re.IGNORECASE)
 _CHARSET: Final = re.compile(r';\s*charset\s*=\s*"?([^\s";]+)"?', re.IGNORECASE)
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _ETAG: Final = re.compile(r'(?:W/)?"([\x21\x23-\x7e]{1,256})"|([\x21\x23-\x7e]{1,256})')
 _FROM_HEADERS: Final = {"request_id": b"idempotency-key", "etag": b"if-match"}
 
@@ -87,8 +87,8 @@ def _fill(message: Any, field: str, value: str | None) -> None:
     text = _etag(value) if field == "etag" else value
     if text is None:
         return
-    if field == "request_id" and not _KEY.fullmatch(text):
-        raise bad_field(name, "must be 1..128 visible ASCII characters")
+    if field == "request_id" and not REQUEST_ID.fullmatch(text):
+        raise bad_field(name, "must be 1..128 characters of A-Z a-z 0-9 _ . : -")
     given = getattr(message, field)
     if given and (_etag(given) if field == "etag" else given) != text:
         raise bad_field(field, f"differs from the header {name}")

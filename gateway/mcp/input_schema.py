@@ -1,6 +1,6 @@
 """A tool's arguments as JSON Schema: the OpenAPI document's rules, with everything in its place (no `$ref`).
 
-Models read it at each turn, so what tells them nothing is left out: the bounds of integer types, line ends.
+Models read it at each turn, so what tells them nothing is left out: bounds of integer types, patterns, line ends.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gateway.transcode.fields import rest_name
 from gateway.transcode.http_rules import RuleFault
 
 _PREFIX: Final = "#/components/schemas/"
-_TYPES_OWN: Final = ("$ref", "minimum", "maximum")
-"""Schemas of fields have no bounds but those of their integer type."""
+_TYPES_OWN: Final = ("$ref", "minimum", "maximum", "pattern")
+"""Bounds of integer types and patterns of keys: a model reads the words."""
 
 
 def input_schema(fields: Iterable[FieldDescriptor]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from gateway.openapi.comments import comments
 from gateway.openapi.problem_schema import PROBLEM, responses
-from gateway.openapi.schemas import Schema, Schemas, behavior
+from gateway.openapi.schemas import KEY_PATTERN, Schema, Schemas, behavior
 from gateway.transcode.fields import Kind, is_list, kind_of, rest_name
 from gateway.transcode.http_rules import Route
 
@@ -19,7 +19,7 @@ _HEADERS: Final = {
         "name": "Idempotency-Key",
         "in": "header",
         "description": "The same key with the same body answers the stored answer (24 h at least).",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        "schema": {"type": "string", "pattern": KEY_PATTERN},
     },
     "etag": {
         "name": "If-Match",
@@ -51,7 +51,9 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
         "info": {
             "title": "Treadle",
             "version": VERSION,
-            "description": "Agent work that people supervise: threads, sessions and their streams.",
+            "description": "Agent work that people supervise: threads, sessions and their streams. In requests a "
+            "member that is null counts as left out. What is over a limit is refused and never cut: the problem names "
+            "the field (`metadata.field`) and the limit.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],

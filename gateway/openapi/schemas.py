@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from gateway.openapi.comments import comments
 from gateway.transcode.enums import numbers_of
 from gateway.transcode.fields import BOUNDS, Kind, is_list, kind_of, rest_name
+from services.kernel.request import REQUEST_ID
 
 Schema = dict[str, Any]
 _FIXED: Final[dict[Kind, Schema]] = {
@@ -21,6 +22,10 @@ _FIXED: Final[dict[Kind, Schema]] = {
     Kind.TIMESTAMP: {"type": "string", "format": "date-time"},
     Kind.DURATION: {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]{1,9})?s$"},
 }
+KEY_PATTERN: Final = f"^{REQUEST_ID.pattern}$"
+"""What every service takes as an idempotency key."""
+_BY_NAME: Final[dict[str, Schema]] = {"request_id": {"pattern": f"{KEY_PATTERN}|^$"}, "page_size": {"minimum": 0}}
+"""Fields that mean the same, and are refused for the same reasons, wherever they are."""
 
 
 class Schemas:
@@ -39,7 +44,7 @@ class Schemas:
 
     def field(self, field: FieldDescriptor) -> Schema:
         """The schema of a field, with its comment."""
-        schema = self._one(field)
+        schema = {**self._one(field), **_BY_NAME.get(field.name, {})}
         if is_list(field):
             schema = {"type": "array", "items": schema}
         elif kind_of(field) is Kind.MAP:

@@ -203,6 +203,11 @@ def test_the_document_is_valid_openapi_and_names_every_route() -> None:
         assert ("412" in operation["responses"]) == ("etag" in route.request.fields_by_name)
     references = set(re.findall(rb'"#/components/schemas/([^"]+)"', orjson.dumps(made)))
     assert {name.decode() for name in references} == set(made["components"]["schemas"])
+    spawning = made["components"]["schemas"]["coordination.SpawnWorkersRequest"]["properties"]["request_id"]
+    key = next(one for one in operations["CoordinationService_SpawnWorkers"]["parameters"] if one["in"] == "header")
+    for text, taken in (("a:b.c_d-1", True), ("x" * 128, True), ("a b", False), ("a!", False), ("x" * 129, False)):
+        assert bool(re.search(key["schema"]["pattern"], text)) is taken
+        assert bool(re.search(spawning["pattern"], text)) is taken
     waiting = operations["CoordinationService_WaitWorkers"]
     assert set(waiting["responses"]["200"]["content"]["text/event-stream"]["x-events"]) == {"worker", "done"}
     assert "Last-Event-ID" not in {parameter["name"] for parameter in waiting["parameters"]}

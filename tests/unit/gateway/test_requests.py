@@ -177,6 +177,17 @@ async def test_header_and_body_must_not_differ(gateway: Gateway) -> None:
     problem(named, 400, "UNKNOWN_FIELD")
 
 
+@pytest.mark.parametrize("key", ["", "a b", "a!", "x" * 129, "\u00e9"])
+async def test_pub08_a_key_that_no_service_takes_is_refused_with_what_it_may_be(gateway: Gateway, key: str) -> None:
+    headers = {"idempotency-key": key.encode("latin-1")}
+    refused = problem(
+        await gateway.http.post("/api/threads", json={"title": "x"}, headers=headers), 400, "INVALID_FIELD"
+    )
+    assert refused["metadata"] == {"field": "idempotency-key"}
+    assert "A-Z a-z 0-9 _ . : -" in refused["detail"]
+    assert gateway.script.asked == []
+
+
 @pytest.mark.parametrize("etag", ["7", '"7"', 'W/"7"'])
 async def test_the_etag_that_was_answered_can_be_sent_back_as_it_is(gateway: Gateway, etag: str) -> None:
     gateway.script.answers["AcceptThread"] = threads.Decision(etag=etag)
