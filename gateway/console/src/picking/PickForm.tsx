@@ -2,9 +2,8 @@
 import { useState } from "react";
 import type { ActionOption, ActionParameter, JsonObject } from "../api/types";
 import { plainName } from "../text/states";
-import { Button } from "../ui/Button";
-import { Dialog } from "../ui/Dialog";
-import { submitOnCtrlEnter } from "../ui/submit";
+import { CheckRow } from "../ui/CheckRow";
+import { FormDialog } from "../ui/FormDialog";
 import { filled } from "./options";
 
 interface Props {
@@ -18,41 +17,30 @@ export function PickForm({ option, onPick, onClose }: Props) {
   const [tried, setTried] = useState(false);
   const result = filled(option, texts);
   return (
-    <Dialog title={option.label || plainName(option.capability_name)} onClose={onClose}>
-      <form
-        className="flex flex-col gap-4"
-        noValidate
-        onKeyDown={submitOnCtrlEnter}
-        onSubmit={(event) => {
-          event.preventDefault();
-          setTried(true);
-          if (result.ok) onPick(result.parameters);
-        }}
-      >
-        {option.description ? <p className="text-sm text-muted">{option.description}</p> : null}
-        {(option.parameters ?? []).map((parameter, index) => (
-          <Field
-            key={parameter.name}
-            parameter={parameter}
-            first={index === 0}
-            text={texts[parameter.name] ?? ""}
-            error={tried && !result.ok ? result.errors[parameter.name] : undefined}
-            onText={(text) => {
-              setTexts({ ...texts, [parameter.name]: text });
-            }}
-          />
-        ))}
-        <div className="flex flex-wrap items-center justify-end gap-2">
-          <p className="mr-auto text-sm text-muted">Picking approves nothing.</p>
-          <Button look="bare" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" type="submit">
-            Pick
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={option.label || plainName(option.capability_name)}
+      submit={{ label: "Pick", disabled: false }}
+      aside={<p className="text-sm text-muted">Picking approves nothing.</p>}
+      onSubmit={() => {
+        setTried(true);
+        if (result.ok) onPick(result.parameters);
+      }}
+      onClose={onClose}
+    >
+      {option.description ? <p className="text-sm text-muted">{option.description}</p> : null}
+      {(option.parameters ?? []).map((parameter, index) => (
+        <Field
+          key={parameter.name}
+          parameter={parameter}
+          first={index === 0}
+          text={texts[parameter.name] ?? ""}
+          error={tried && !result.ok ? result.errors[parameter.name] : undefined}
+          onText={(text) => {
+            setTexts({ ...texts, [parameter.name]: text });
+          }}
+        />
+      ))}
+    </FormDialog>
   );
 }
 
@@ -68,17 +56,14 @@ function Field({ parameter, first, text, error, onText }: FieldProps) {
   const { name, type, description, required } = parameter;
   if (type === "boolean") {
     return (
-      <label className="flex items-center gap-3">
-        <input
-          type="checkbox"
-          className="size-4 accent-indigo"
-          checked={text === "true"}
-          onChange={(event) => {
-            onText(String(event.target.checked));
-          }}
-        />
-        <span className="font-mono text-sm">{name}</span>
-      </label>
+      <CheckRow
+        checked={text === "true"}
+        onChange={(checked) => {
+          onText(String(checked));
+        }}
+      >
+        <span className="font-mono">{name}</span>
+      </CheckRow>
     );
   }
   return (

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
+import { CheckRow } from "../ui/CheckRow";
 import { Notice, ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
 import { cherryPick, useDiff } from "./api";
@@ -77,20 +78,12 @@ function Picking({ session, other, name, diff }: Props & { diff: Diff }) {
       <ul className="max-h-[50dvh] overflow-y-auto rounded-md border border-line">
         {diff.objective_changed ? (
           <li data-change="objective" className="border-b border-line">
-            <label className="flex items-start gap-3 px-3 py-2 hover:bg-sunk">
-              <input
-                type="checkbox"
-                className="mt-0.5 size-4 accent-indigo"
-                checked={objective}
-                onChange={() => {
-                  setObjective(!objective);
-                }}
-              />
+            <CheckRow className="px-3 py-2 hover:bg-sunk" checked={objective} onChange={setObjective}>
               <span className="min-w-0 flex-1 text-sm [overflow-wrap:anywhere]">
                 <span className="eyebrow block">Objective</span>
                 <Was text={diff.objective} /> <Is text={diff.other_objective} />
               </span>
-            </label>
+            </CheckRow>
           </li>
         ) : null}
         {diff.changes.map((change) => (
@@ -99,17 +92,15 @@ function Picking({ session, other, name, diff }: Props & { diff: Diff }) {
             data-change={change.kinds.join(" ")}
             className="border-b border-line last:border-b-0"
           >
-            <label className="flex items-start gap-3 px-3 py-2 hover:bg-sunk">
-              <input
-                type="checkbox"
-                className="mt-0.5 size-4 accent-indigo"
-                checked={chosen.has(change.origin_id)}
-                onChange={() => {
-                  toggle(change.origin_id);
-                }}
-              />
+            <CheckRow
+              className="px-3 py-2 hover:bg-sunk"
+              checked={chosen.has(change.origin_id)}
+              onChange={() => {
+                toggle(change.origin_id);
+              }}
+            >
               <Words change={change} />
-            </label>
+            </CheckRow>
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { titleOf } from "../session/title";
 import { plainName } from "../text/states";
 import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
-import { Dialog } from "../ui/Dialog";
+import { Confirm } from "../ui/Confirm";
 import { Notice } from "../ui/Notice";
 import type { DeleteResult } from "./desk";
 
@@ -82,27 +82,18 @@ export function DeleteBar({ selection, sessions, onDeleted, onNone }: Props) {
         </div>
       ) : null}
       {asking ? (
-        <Dialog
+        <Confirm
           title={`Delete ${count}?`}
+          yes={`Delete ${count}`}
+          no="Cancel"
+          busy={busy && "Deleting…"}
+          onYes={() => void remove()}
           onClose={() => {
             setAsking(false);
           }}
         >
-          <p>Agents that still work are stopped. What was said is gone; nobody can bring it back.</p>
-          <div className="flex justify-end gap-2">
-            <Button
-              look="bare"
-              onClick={() => {
-                setAsking(false);
-              }}
-            >
-              Cancel
-            </Button>
-            <Button look="danger" disabled={busy} data-autofocus onClick={() => void remove()}>
-              {busy ? "Deleting…" : `Delete ${count}`}
-            </Button>
-          </div>
-        </Dialog>
+          Agents that still work are stopped. What was said is gone; nobody can bring it back.
+        </Confirm>
       ) : null}
     </div>
   );

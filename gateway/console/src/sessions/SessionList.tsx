@@ -2,6 +2,7 @@
 import type { KeyboardEvent } from "react";
 import { type Session, type useSessions } from "../session/api";
 import { Button } from "../ui/Button";
+import { CheckRow } from "../ui/CheckRow";
 import { ReadError } from "../ui/Notice";
 import { Empty, Skeleton } from "../ui/Quiet";
 import { DeleteBar } from "./DeleteBar";
@@ -70,17 +71,9 @@ export function SessionList({
         </Empty>
       ) : null}
       {query.isSuccess && (sessions.length > 0 || workers) ? (
-        <label className="flex cursor-pointer items-center gap-2 px-4 py-3 text-xs text-muted">
-          <input
-            type="checkbox"
-            checked={workers}
-            onChange={(event) => {
-              onWorkers(event.target.checked);
-            }}
-            className="size-3.5 cursor-pointer accent-indigo"
-          />
+        <CheckRow className="px-4 py-3 !text-xs text-muted" checked={workers} onChange={onWorkers}>
           Sessions of workers, too
-        </label>
+        </CheckRow>
       ) : null}
       {query.hasNextPage ? (
         <div className="p-3 text-center">

@@ -2,10 +2,8 @@
 import { useState } from "react";
 import { newKey } from "../api/http";
 import { useCreateThread, type NewThread as Draft } from "../api/queries";
-import { Button } from "../ui/Button";
-import { Dialog } from "../ui/Dialog";
-import { Notice } from "../ui/Notice";
-import { submitOnCtrlEnter } from "../ui/submit";
+import { FormDialog } from "../ui/FormDialog";
+import { Labelled } from "../ui/Labelled";
 
 interface Props {
   onClose: () => void;
@@ -31,56 +29,41 @@ export function NewThread({ onClose, onCreated }: Props) {
   };
 
   return (
-    <Dialog title="New thread" onClose={onClose}>
-      <form
-        className="flex flex-col gap-4"
-        onKeyDown={submitOnCtrlEnter}
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <label className="flex flex-col gap-1">
-          <span className="text-sm font-medium">Title</span>
-          <input
-            className="field"
-            value={title}
-            maxLength={200}
-            required
-            data-autofocus
-            autoComplete="off"
-            placeholder="Invoice 2041 is overdue"
-            onChange={(event) => {
-              setTitle(event.target.value);
-            }}
-          />
-        </label>
-        <label className="flex flex-col gap-1">
-          <span className="text-sm font-medium">What should happen</span>
-          <textarea
-            className="field min-h-32"
-            value={description}
-            maxLength={20_000}
-            placeholder="In your own words. Nothing is done before you approve it."
-            onChange={(event) => {
-              setDescription(event.target.value);
-            }}
-          />
-        </label>
-        {create.error ? (
-          <Notice tone="warn" title="The thread was not opened">
-            {create.error.message}
-          </Notice>
-        ) : null}
-        <div className="flex justify-end gap-2">
-          <Button look="bare" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" type="submit" disabled={create.isPending || title.trim() === ""}>
-            {create.isPending ? "Opening…" : create.error ? "Try again" : "Open thread"}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New thread"
+      submit={{
+        label: create.isPending ? "Opening…" : create.error ? "Try again" : "Open thread",
+        disabled: create.isPending || title.trim() === "",
+      }}
+      refusal={create.error ? { title: "The thread was not opened", why: create.error.message } : undefined}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Labelled label="Title">
+        <input
+          className="field"
+          value={title}
+          maxLength={200}
+          required
+          data-autofocus
+          autoComplete="off"
+          placeholder="Invoice 2041 is overdue"
+          onChange={(event) => {
+            setTitle(event.target.value);
+          }}
+        />
+      </Labelled>
+      <Labelled label="What should happen">
+        <textarea
+          className="field min-h-32"
+          value={description}
+          maxLength={20_000}
+          placeholder="In your own words. Nothing is done before you approve it."
+          onChange={(event) => {
+            setDescription(event.target.value);
+          }}
+        />
+      </Labelled>
+    </FormDialog>
   );
 }

@@ -1,6 +1,8 @@
 // The dialogs of a decision: ending a thread and cleaning up ask first (neither can be undone), snoozing asks how long.
 import type { Thread } from "../api/types";
+import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
+import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
 
 interface EndProps {
@@ -13,21 +15,16 @@ interface EndProps {
 export function ConfirmEnd({ thread, verb, onYes, onClose }: EndProps) {
   const reject = verb === "reject";
   return (
-    <Dialog title={reject ? "Reject this action?" : "Dismiss this thread?"} onClose={onClose}>
-      <p className="[overflow-wrap:anywhere]">
-        <span className="font-medium">{thread.title}</span> ends here and nothing is executed. This cannot be
-        undone.
-        {reject ? " To get another proposal instead, redirect it." : ""}
-      </p>
-      <div className="flex justify-end gap-2">
-        <Button look="bare" onClick={onClose}>
-          Keep it
-        </Button>
-        <Button look="danger" onClick={onYes} data-autofocus hint="Enter">
-          {reject ? "Reject" : "Dismiss"}
-        </Button>
-      </div>
-    </Dialog>
+    <Confirm
+      title={reject ? "Reject this action?" : "Dismiss this thread?"}
+      yes={reject ? "Reject" : "Dismiss"}
+      onYes={onYes}
+      onClose={onClose}
+    >
+      <span className="font-medium">{visible(thread.title)}</span> ends here and nothing is executed. This
+      cannot be undone.
+      {reject ? " To get another proposal instead, redirect it." : ""}
+    </Confirm>
   );
 }
 
@@ -38,20 +35,10 @@ interface CleanupProps {
 
 export function ConfirmCleanup({ onYes, onClose }: CleanupProps) {
   return (
-    <Dialog title="Clean up the source?" onClose={onClose}>
-      <p>
-        The line that this came from is removed where it stands, and the thread ends as done. No action is
-        executed.
-      </p>
-      <div className="flex justify-end gap-2">
-        <Button look="bare" onClick={onClose}>
-          Keep it
-        </Button>
-        <Button look="danger" onClick={onYes} data-autofocus hint="Enter">
-          Clean up
-        </Button>
-      </div>
-    </Dialog>
+    <Confirm title="Clean up the source?" yes="Clean up" onYes={onYes} onClose={onClose}>
+      The line that this came from is removed where it stands, and the thread ends as done. No action is
+      executed.
+    </Confirm>
   );
 }
 

@@ -2,6 +2,7 @@
 import { useId, useState } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
 import { Button } from "../ui/Button";
+import { CheckRow } from "../ui/CheckRow";
 import { useInView } from "../ui/useInView";
 import { submitOnCtrlEnter } from "../ui/submit";
 import { changesOf, draftsOf, kindOf, parseObject, type Draft } from "./parameters";
@@ -118,17 +119,14 @@ function Field({ name, value, text, error, first, onText }: FieldProps) {
   const kind = kindOf(value);
   if (kind === "boolean") {
     return (
-      <label className="flex items-center gap-3">
-        <input
-          type="checkbox"
-          className="size-4 accent-indigo"
-          checked={text === "true"}
-          onChange={(event) => {
-            onText(String(event.target.checked));
-          }}
-        />
-        <span className="font-mono text-sm">{name}</span>
-      </label>
+      <CheckRow
+        checked={text === "true"}
+        onChange={(checked) => {
+          onText(String(checked));
+        }}
+      >
+        <span className="font-mono">{name}</span>
+      </CheckRow>
     );
   }
   const rows = Math.min(14, Math.max(1, text.split("\n").length, Math.ceil(text.length / 72)));

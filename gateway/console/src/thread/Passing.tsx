@@ -1,8 +1,7 @@
 // The dialogs that ask for a line or two: giving a thread away, and giving it another title.
-import { useState, type ReactNode } from "react";
-import { Button } from "../ui/Button";
-import { Dialog } from "../ui/Dialog";
-import { submitOnCtrlEnter } from "../ui/submit";
+import { useState } from "react";
+import { FormDialog } from "../ui/FormDialog";
+import { Labelled } from "../ui/Labelled";
 
 interface HandOffProps {
   onSend: (to: string, note: string) => void;
@@ -13,10 +12,9 @@ export function HandOff({ onSend, onClose }: HandOffProps) {
   const [to, setTo] = useState("");
   const [note, setNote] = useState("");
   return (
-    <Asking
+    <FormDialog
       title="Hand off"
-      submit="Hand off"
-      ready={to.trim() !== ""}
+      submit={{ label: "Hand off", disabled: to.trim() === "" }}
       onSubmit={() => {
         onSend(to, note);
       }}
@@ -25,8 +23,7 @@ export function HandOff({ onSend, onClose }: HandOffProps) {
       <p className="text-sm text-muted">
         It ends here and goes on outside, with whoever you name. Nothing is executed.
       </p>
-      <label className="flex flex-col gap-1">
-        <span className="text-sm font-medium">To</span>
+      <Labelled label="To">
         <input
           className="field"
           value={to}
@@ -38,9 +35,8 @@ export function HandOff({ onSend, onClose }: HandOffProps) {
             setTo(event.target.value);
           }}
         />
-      </label>
-      <label className="flex flex-col gap-1">
-        <span className="text-sm font-medium">Note</span>
+      </Labelled>
+      <Labelled label="Note">
         <textarea
           className="field min-h-20"
           value={note}
@@ -49,8 +45,8 @@ export function HandOff({ onSend, onClose }: HandOffProps) {
             setNote(event.target.value);
           }}
         />
-      </label>
-    </Asking>
+      </Labelled>
+    </FormDialog>
   );
 }
 
@@ -63,17 +59,15 @@ interface RenameProps {
 export function Rename({ title, onSend, onClose }: RenameProps) {
   const [text, setText] = useState(title);
   return (
-    <Asking
+    <FormDialog
       title="Rename"
-      submit="Rename"
-      ready={text.trim() !== "" && text.trim() !== title}
+      submit={{ label: "Rename", disabled: text.trim() === "" || text.trim() === title }}
       onSubmit={() => {
         onSend(text);
       }}
       onClose={onClose}
     >
-      <label className="flex flex-col gap-1">
-        <span className="text-sm font-medium">Title</span>
+      <Labelled label="Title">
         <input
           className="field"
           value={text}
@@ -88,41 +82,7 @@ export function Rename({ title, onSend, onClose }: RenameProps) {
             setText(event.target.value);
           }}
         />
-      </label>
-    </Asking>
-  );
-}
-
-interface AskingProps {
-  title: string;
-  submit: string;
-  ready: boolean;
-  onSubmit: () => void;
-  onClose: () => void;
-  children: ReactNode;
-}
-
-function Asking({ title, submit, ready, onSubmit, onClose, children }: AskingProps) {
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        className="flex flex-col gap-4"
-        onKeyDown={submitOnCtrlEnter}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (ready) onSubmit();
-        }}
-      >
-        {children}
-        <div className="flex justify-end gap-2">
-          <Button look="bare" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" type="submit" disabled={!ready}>
-            {submit}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      </Labelled>
+    </FormDialog>
   );
 }

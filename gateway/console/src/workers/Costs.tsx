@@ -1,6 +1,7 @@
 // What the workers of a session may cost, what they have cost, and whether a late result wakes the agent.
 import { useState } from "react";
 import { Button } from "../ui/Button";
+import { CheckRow } from "../ui/CheckRow";
 import type { Roster } from "./types";
 import type { ThreadMode } from "./useThreadMode";
 
@@ -27,17 +28,14 @@ export function Costs({ roster, mode }: { roster: Roster; mode: ThreadMode }) {
         <span className="ml-2 font-normal normal-case tracking-normal">{spent(roster)}</span>
       </summary>
       <div className="flex flex-col gap-3 pt-3">
-        <label className="flex items-start gap-2 text-sm">
-          <input
-            type="checkbox"
-            className="mt-0.5 size-4 accent-indigo"
-            checked={policy.auto_wake ?? false}
-            onChange={(event) => {
-              void mode.set(mode.on, { auto_wake: event.target.checked });
-            }}
-          />
+        <CheckRow
+          checked={policy.auto_wake ?? false}
+          onChange={(checked) => {
+            void mode.set(mode.on, { auto_wake: checked });
+          }}
+        >
           A result that comes after the turn starts a new one
-        </label>
+        </CheckRow>
         <form
           className="flex flex-wrap items-end gap-2"
           onSubmit={(event) => {
