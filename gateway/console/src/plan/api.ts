@@ -1,9 +1,9 @@
 // Objective, plan, documents and branches over /api. Nothing polls; the tenant's feed says what is stale.
 import { useQuery } from "@tanstack/react-query";
-import { newKey, request } from "../api/http";
+import { newKey, Problem, request } from "../api/http";
 import { sessionPath } from "../session/api";
 import { planKeys } from "./keys";
-import type { Branch, Diff, Doc, Graph, Objective, Plan } from "./types";
+import type { Branch, Diff, Doc, Graph, Objective, Plan, PlanContext } from "./types";
 
 export function useObjective(session: string) {
   return useQuery({
@@ -34,6 +34,22 @@ export function useDocument(session: string, key: string) {
     queryKey: planKeys.document(session, key),
     queryFn: ({ signal }) => request<Doc>(documentPath(session, key), { signal }),
     enabled: key !== "",
+  });
+}
+
+/** What the agent was told of objective and plan in that turn; null: nothing. A branch knows its turns by number. */
+export function usePlanContext(session: string, turn: string, number: number | undefined) {
+  const named = number ? `turn=${String(number)}` : `turn_id=${encodeURIComponent(turn)}`;
+  return useQuery({
+    queryKey: planKeys.context(session, named),
+    queryFn: async ({ signal }) => {
+      try {
+        return await request<PlanContext>(`${sessionPath(session)}/plan/context?${named}`, { signal });
+      } catch (error) {
+        if (error instanceof Problem && error.reason.endsWith("PLAN_CONTEXT_NOT_FOUND")) return null;
+        throw error;
+      }
+    },
   });
 }
 

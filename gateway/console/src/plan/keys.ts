@@ -7,6 +7,7 @@ export const planKeys = {
   steps: (session: string) => ["plan", session, "steps"] as const,
   documents: (session: string) => ["plan", session, "documents"] as const,
   document: (session: string, key: string) => ["plan", session, "documents", key] as const,
+  context: (session: string, turn: string) => ["plan", session, "context", turn] as const,
   diff: (session: string, other: string) => ["plan", session, "diff", other] as const,
   /** A graph spans sessions: each change of any of them makes all graphs stale. */
   graphs: ["plan-graph"] as const,

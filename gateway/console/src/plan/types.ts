@@ -36,6 +36,13 @@ export interface Doc {
   update_time?: string;
 }
 
+/** What planning told the agent in a turn. */
+export interface PlanContext {
+  text: string;
+  sha256: string;
+  create_time?: string;
+}
+
 export interface Branch {
   session_id: string;
   state: "forking" | "ready" | "failed";

@@ -38,17 +38,15 @@ export function TurnActions({ session, turn, told, last }: Props) {
             {busy ? "Making a branch…" : last ? "Branch off here" : "Continue from here"}
           </button>
         ) : null}
-        {told ? (
-          <button
-            type="button"
-            className={LINK}
-            onClick={() => {
-              setOpen(true);
-            }}
-          >
-            What the agent was told
-          </button>
-        ) : null}
+        <button
+          type="button"
+          className={LINK}
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          What the agent was told
+        </button>
       </div>
       {error ? (
         <Notice tone="warn" title="The branch was not made">
@@ -59,6 +57,7 @@ export function TurnActions({ session, turn, told, last }: Props) {
         <Told
           session={session}
           turn={turn.id}
+          number={number}
           onClose={() => {
             setOpen(false);
           }}
