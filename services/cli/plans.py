@@ -1,4 +1,4 @@
-"""The commands `plan show`, `branch` and `diff`: what a session is for, its steps, and what its branches have apart."""
+"""The commands of `plan`: what a session is for and its steps, what its agent was told, what its branches have apart."""
 
 from __future__ import annotations
 
@@ -36,6 +36,20 @@ async def show(url: str | None, given: str, turn: int | None, as_json: bool) -> 
     for step in plan["steps"]:
         out.print(_step(step), soft_wrap=True)
     out.print(f"{plan['done_leaves']} of {plan['leaves']} done" if plan["leaves"] else "no steps", style="dim")
+    return Exit.OK
+
+
+async def told(url: str | None, given: str, turn: int, as_json: bool) -> Exit:
+    """The words, then turn, plan version and SHA-256. 3 when nothing was told."""
+    async with Client(url) as client:
+        session = await session_id(client, given)
+        found = await client.get(f"/api/sessions/{session}/plan/context", turn=turn or None)
+    if as_json:
+        output.as_json(found)
+        return Exit.OK
+    out = output.console()
+    out.print(plain(found["text"].rstrip("\n")), soft_wrap=True)
+    out.print(f"turn {found['turn']}, plan version {found['version']}, SHA-256 {found['sha256']}", style="dim")
     return Exit.OK
 
 

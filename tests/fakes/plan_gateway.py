@@ -22,6 +22,7 @@ class PlanGateway:
     difference: Json = field(default_factory=dict)
     forking: int = 2
     ends: Json = field(default_factory=lambda: {"state": "ready"})
+    told: Json = field(default_factory=dict)
     asked: list[Json] = field(default_factory=list)
     url: str = ""
 
@@ -32,6 +33,7 @@ class PlanGateway:
                 Route(at + "/objective", self._objective),
                 Route(at + "/plan", self._plan),
                 Route(at + "/turns/{turn}/workspace", self._workspace),
+                Route(at + "/plan/context", self._context),
                 Route(at + "/branches", self._branches, methods=["POST"]),
                 Route(at + "/branch", self._branch),
                 Route(at + "/diff/{other}", self._diff),
@@ -41,7 +43,7 @@ class PlanGateway:
     def add(self, number: str, text: str, *, done: bool = False, leaf: bool = True) -> None:
         self.steps.append({"number": number, "text": text, "done": done, "leaf": leaf})
 
-    def _told(self) -> Json:
+    def _drawn(self) -> Json:
         leaves = [step for step in self.steps if step["leaf"]]
         return {"steps": self.steps, "leaves": len(leaves), "done_leaves": sum(step["done"] for step in leaves)}
 
@@ -49,7 +51,7 @@ class PlanGateway:
         return JSONResponse({"text": self.objective})
 
     async def _plan(self, request: Request) -> Response:
-        return JSONResponse(self._told())
+        return JSONResponse(self._drawn())
 
     async def _workspace(self, request: Request) -> Response:
         turn = int(request.path_params["turn"])
@@ -57,6 +59,13 @@ class PlanGateway:
             problem = {"status": 404, "detail": "no such turn", "reason": "TURN_NOT_FOUND", "metadata": {}}
             return JSONResponse(problem, 404)
         return JSONResponse({"objective": f"as of turn {turn}", "turn": turn, "live": False})
+
+    async def _context(self, request: Request) -> Response:
+        turn = int(request.query_params.get("turn", self.told.get("turn", 0)))
+        if not self.told or turn != self.told["turn"]:
+            problem = {"status": 404, "detail": "nothing", "reason": "PLAN_CONTEXT_NOT_FOUND", "metadata": {}}
+            return JSONResponse(problem, 404)
+        return JSONResponse(self.told)
 
     async def _branches(self, request: Request) -> Response:
         self.asked.append(await request.json())

@@ -1,4 +1,4 @@
-"""`treadle plan …`: what a session is for and its steps; branches of it and how they differ."""
+"""`treadle plan …`: what a session is for and its steps, and what its agent was told; branches and how they differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from services.cli.commands.options import AsJson, Url
 from services.cli.commands.sessions import Session
 
-app = typer.Typer(no_args_is_help=True, help="Plans of sessions: show, branch, compare.")
+app = typer.Typer(no_args_is_help=True, help="Plans of sessions: show, branch, compare, and what agents were told.")
 
 
 @app.command()
@@ -26,6 +26,20 @@ def show(
     from services.cli.running import run
 
     run(plans.show(url, session, turn, as_json), as_json=as_json)
+
+
+@app.command()
+def told(
+    session: Session,
+    turn: Annotated[int, typer.Option("--turn", min=0, help="In that turn; 0: in the newest one.")] = 0,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Shows what the session's agent was told of objective and plan at the start of a turn."""
+    from services.cli import plans
+    from services.cli.running import run
+
+    run(plans.told(url, session, turn, as_json), as_json=as_json)
 
 
 @app.command()

@@ -47,6 +47,16 @@ def test_show_of_an_empty_plan_and_of_an_earlier_turn(cli: Cli) -> None:
     assert cli("plan", "show", SESSION, "--turn", "2").code == 3
 
 
+def test_told_shows_what_the_agent_was_told_in_a_turn(cli: Cli, plans: PlanGateway) -> None:
+    assert cli("plan", "told", SESSION).code == 3
+    plans.told = {"text": "## Plan\n- [ ] (1) 1 warp \x1b[31m\n", "turn": 7, "version": 3, "sha256": "ab12"}
+    wanted = ["## Plan", "- [ ] (1) 1 warp \N{REPLACEMENT CHARACTER}[31m", "turn 7, plan version 3, SHA-256 ab12"]
+    for turn in ((), ("--turn", "7")):
+        assert cli("plan", "told", SESSION, *turn).out.splitlines() == wanted
+    assert cli("plan", "told", SESSION, "--turn", "6").code == 3
+    assert cli("plan", "told", SESSION, "--json").json["turn"] == 7
+
+
 def test_branch_waits_until_it_is_ready_and_prints_the_session_alone(cli: Cli, plans: PlanGateway) -> None:
     made = cli("plan", "branch", SESSION, "2", "--title", "Other way")
     assert (made.code, made.out.strip()) == (0, OTHER)
