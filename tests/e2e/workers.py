@@ -77,9 +77,9 @@ class Team:
         return [message["text"] for message in messages if message["role"] == "assistant"]
 
 
-async def coordinating(client: httpx.AsyncClient, adapter: str = "scripted") -> Team:
-    """A new session with thread mode on; an outside one has a turn under way."""
-    answer = await client.post("/api/sessions", json={"adapter": adapter})
+async def coordinating(client: httpx.AsyncClient, adapter: str = "scripted", **asked: str) -> Team:
+    """A new session with thread mode on, `asked` for besides; an outside one has a turn under way."""
+    answer = await client.post("/api/sessions", json={"adapter": adapter, **asked})
     assert answer.status_code == 200, answer.text
     team = Team(client, answer.json()["id"])
     flag = await client.post("/api/coordination/flag", json={"session_id": team.session, "enabled": True})

@@ -30,6 +30,8 @@ _CALL_SECONDS: Final = 30.0
 _WAIT_SECONDS: Final = 60.0
 _TRIES: Final = 6
 _PAGES_MOST: Final = 20
+_LEAVE_SECONDS: Final = 1.0
+"""How long a client that was given up may take to go."""
 _T = TypeVar("_T")
 
 
@@ -132,10 +134,13 @@ class _McpTools:
         """Asked again while the gateway is away: about three seconds."""
         for number, delay in enumerate(delays(), 1):
             question = _Question(ask)
+            asking = asyncio.create_task(question.put(self._client()), name="tools.call")
             try:
-                return await asyncio.create_task(question.put(self._client()), name="tools.call")
+                # Shielded, as the client now and then swallows a cancellation: the deadline would not be one.
+                return await asyncio.shield(asking)
             except asyncio.CancelledError:
                 if (own := asyncio.current_task()) is not None and own.cancelling():
+                    await _left(asking)
                     raise
                 fault: Exception = ConnectionError("the way broke")
             except Exception as raised:
@@ -169,6 +174,13 @@ class _Question:
             if not answer:
                 raise
         return answer[0]
+
+
+async def _left(asking: asyncio.Task[Any]) -> None:
+    """Gives up what is being asked; nobody wants its answer."""
+    asking.cancel()
+    asking.add_done_callback(lambda task: task.cancelled() or task.exception())
+    await asyncio.wait({asking}, timeout=_LEAVE_SECONDS)
 
 
 async def _listed(client: Client) -> dict[str, Tool]:

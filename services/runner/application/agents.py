@@ -30,8 +30,9 @@ class Agent(Protocol):
         the turn's id, where it is known, by which calls of tools that come too late are told apart (P.1)."""
         ...
 
-    async def steer(self, text: str) -> None:
-        """Says something in the middle of a turn; open gates are cancelled first (D1.1). Without a turn: a prompt."""
+    async def steer(self, text: str) -> bool:
+        """Says something in the middle of a turn; open gates are cancelled first (D1.1). False: no turn is under way,
+        and nothing was said."""
         ...
 
     async def abort(self) -> None:

@@ -1,7 +1,4 @@
-"""The real Pi with its faux provider and no network (design/streaming.md D2.7, 21), where it is installed:
-
-    npm install --ignore-scripts --prefix DIR @mariozechner/pi-coding-agent@0.73.1
-    TREADLE_PI_COMMAND=DIR/node_modules/.bin/pi pytest -m pi
+"""The real Pi with its faux provider and no network (design/streaming.md D2.7, 21), where it is installed.
 
 Elsewhere the recorded logs stand for it (tests/unit/runner/sessions).
 """
@@ -9,9 +6,7 @@ Elsewhere the recorded logs stand for it (tests/unit/runner/sessions).
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import shutil
 import signal
 import time
 import uuid
@@ -39,14 +34,10 @@ from services.runner.domain.agent import (
 from services.runner.sessions.pi.adapter import Pi
 from services.runner.sessions.pi.agent import PiAgent
 from services.runner.sessions.pi.launch import PiInstallation
+from tests.integration.runner.real_pi import COMMAND, NEEDS_PI, script
 from tests.unit.runner.sessions.heard import Heard, task
 
-COMMAND = shutil.which(os.environ.get("TREADLE_PI_COMMAND", "pi"))
-pytestmark = [
-    pytest.mark.pi,
-    pytest.mark.skipif(COMMAND is None, reason="Pi is not installed"),
-    pytest.mark.xdist_group("pi"),
-]
+pytestmark = NEEDS_PI
 Open = Callable[..., Awaitable[tuple[PiAgent, Heard]]]
 
 
@@ -67,10 +58,6 @@ async def open_pi(tmp_path: Path) -> AsyncIterator[Open]:
     yield start
     for agent in opened:
         await agent.stop()
-
-
-def script(*messages: dict[str, Any]) -> str:
-    return json.dumps(messages)
 
 
 def bash(command: str, name: str = "c1") -> dict[str, Any]:
@@ -179,11 +166,12 @@ async def test_d27_12_steering(open_pi: Open) -> None:
     agent, heard = await open_pi()
     await agent.prompt(script(bash("sleep 1"), {"text": "after steer"}))
     await heard.until(Tool)
-    await agent.steer("please stop")
+    assert await agent.steer("please stop") is True
     assert (await heard.settled()).end is Outcome.OK
     assert "after steer" in heard.text
-    await agent.steer("hello")
-    assert (await heard.settled(2)).text == "You said: hello"
+    assert await agent.steer("hello") is False
+    await agent.prompt("and now?")
+    assert (await heard.settled(2)).text == "You said: and now?"
 
 
 async def test_d27_13_a_conversation_goes_on_and_thinks_as_it_did(open_pi: Open) -> None:

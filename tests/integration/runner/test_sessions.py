@@ -166,6 +166,30 @@ async def test_steering_and_aborting(service: FakeStreaming, runner: Lifecycle) 
     assert [(gate.request_id, gate.expired) for gate in gone] == [(session.gates[0].request_id, False)]
 
 
+async def test_words_for_a_turn_that_has_just_settled_are_said_with_the_next_prompt(
+    service: FakeStreaming, runner: Lifecycle
+) -> None:
+    """They begin no turn of their own, which would then be taken for the next one."""
+    session = service.open()
+    session.prompt("first", "trn_1")
+    await settled(service, session)
+    session.command("trn_1", steer=pb.SteerCommand(text="late"))
+    await service.until(lambda: session.taken == 2)
+    session.prompt("second", "trn_2")
+    end = await settled(service, session, 2)
+    assert (end.turn_id, end.final_text) == ("trn_2", "You said: late\n\nsecond")
+    assert len(session.settled) == 2
+
+
+async def test_words_for_a_turn_that_this_agent_has_not_seen_begin_it(
+    service: FakeStreaming, runner: Lifecycle
+) -> None:
+    session = service.open()
+    session.command("trn_7", steer=pb.SteerCommand(text="go on"))
+    end = await settled(service, session)
+    assert (end.turn_id, end.final_text) == ("trn_7", "You said: go on")
+
+
 async def test_two_agents_of_one_session_never_name_a_question_alike(service: FakeStreaming, runner: Lifecycle) -> None:
     names = set()
     for _ in range(2):
@@ -310,10 +334,9 @@ async def test_what_an_agent_is_to_know_is_asked_for_at_each_prompt(
         coordination.contexts["ses_0"] = "## Thread mode — coordinator\n\nWorker threads: 0."
         session.prompt("[[context]]", "trn_1")
         assert (await settled(service, session)).final_text == "## Thread mode — coordinator\n\nWorker threads: 0."
-        session.command("trn_1", steer=pb.SteerCommand(text="not in a turn"))
         coordination.contexts["ses_0"] = ""
         session.prompt("[[context]]", "trn_2")
-        assert (await settled(service, session, 3)).final_text == "I was told nothing besides."
+        assert (await settled(service, session, 2)).final_text == "I was told nothing besides."
     assert [(one.parent, one.turn_id) for one in coordination.composed] == [
         ("sessions/ses_0", "trn_1"),
         ("sessions/ses_0", "trn_2"),

@@ -139,6 +139,8 @@ class _Hold:
         self._running = False
         self._gates: dict[str, str] = {}
         """Open questions: the owner's name for each, by the agent's."""
+        self._late: list[str] = []
+        """What was said to a turn that had settled."""
         self._over = asyncio.Event()
         self._agent: Agent | None = None
         self._task: AgentTask | None = None
@@ -209,9 +211,7 @@ class _Hold:
             case BeginTurn(turn, text):
                 await self._prompt(agent, turn, text)
             case Steer(turn, text):
-                if not self._running:
-                    self._begin(turn)
-                await agent.steer(text)
+                await self._steer(agent, turn, text)
             case Abort(turn):
                 if self._running and turn in ("", self._turn):
                     await agent.abort()
@@ -222,22 +222,28 @@ class _Hold:
             case _:
                 assert_never(order)
 
+    async def _steer(self, agent: Agent, turn: str, words: str) -> None:
+        """A turn that this agent has not seen begins with the words. Those that come for one that has just settled are
+        said with the next prompt: the turn takes nothing any more, and another is not theirs to begin."""
+        if not self._running and turn not in ("", self._turn):
+            await self._prompt(agent, turn, words)
+        elif not await agent.steer(words):
+            self._late.append(words)
+
     async def _answer(self, agent: Agent, order: GateClosedBy) -> None:
         """An answer for an agent that is gone is the next input of this one (S.6)."""
         key = self._close(order.request)
         if key is not None:
             await agent.answer_gate(key, order.reply)
         elif order.reply.state is GateState.ANSWERED and not order.request.startswith(self._prefix):
-            words = told(order)
-            if self._running:
-                await agent.steer(words)
-            else:
-                await self._prompt(agent, order.turn, words)
+            await self._steer(agent, order.turn, told(order))
 
     async def _prompt(self, agent: Agent, turn: str, words: str) -> None:
         """What the agent is to know besides is asked for each time (C.6)."""
         self._begin(turn)
         assert self._task is not None
+        words = "\n\n".join([*self._late, words])
+        self._late.clear()
         await agent.prompt(words, await self._contexts.compose(self._task.session, turn, self._task.token), turn)
 
     def _begin(self, turn: str) -> None:

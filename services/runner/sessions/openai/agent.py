@@ -109,14 +109,16 @@ class OpenAiAgent:
         self._running = True
         self._ask(with_context(text, context))
 
-    async def steer(self, text: str) -> None:
+    async def steer(self, text: str) -> bool:
         """Cuts the answer under way and asks again."""
         if not self._running:
-            await self.prompt(text)
-            return
+            return False
         await self._halt()
+        if not self._running:  # a library has swallowed the cancel, and the turn has settled
+            return False
         self._keep_answer()
         self._ask(text)
+        return True
 
     async def abort(self) -> None:
         """At once; what stands is kept."""

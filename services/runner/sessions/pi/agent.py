@@ -64,13 +64,17 @@ class PiAgent:
         self._launch.check(state)
 
     async def prompt(self, text: str, context: str = "", turn: str = "") -> None:
-        """Begins a turn. Its tools are called by Pi itself, which knows no turns of ours."""
+        """Begins a turn. Its tools are called by Pi itself, which is told the turn with the words."""
         self._settled.clear()
-        await self._do(lambda: self._mapper.prompt(next(self._ids), with_context(text, context)))
+        text = self._launch.prompt(with_context(text, context), turn)
+        await self._do(lambda: self._mapper.prompt(next(self._ids), text))
 
-    async def steer(self, text: str) -> None:
-        """In the middle of a turn."""
-        await self._do(lambda: self._mapper.steer(next(self._ids), text))
+    async def steer(self, text: str) -> bool:
+        """In the middle of a turn. A turn that settles meanwhile takes no words."""
+        async with self._saying:
+            running = self._mapper.running
+            await self._carry_out(self._mapper.steer(next(self._ids), text))
+        return running
 
     async def abort(self) -> None:
         """A child that does not abort in time is stopped; the turn is aborted all the same."""

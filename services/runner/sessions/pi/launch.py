@@ -17,6 +17,8 @@ from services.runner.sessions.pi.child import Child
 from services.runner.sessions.pi.framing import Record
 
 _log = telemetry.get_logger("runner.pi")
+TURN_MARK: Final = "treadle:turn "
+"""How the line begins that tools.mjs takes off every prompt."""
 _HERE: Final = Path(__file__).parent
 REVIEWER: Final = _HERE / "reviewer.mjs"
 TOOLS: Final = _HERE / "tools.mjs"
@@ -53,6 +55,11 @@ class Launch:
         if self._task.state is not None:
             self._session_file.write_bytes(self._task.state)
         return await Child.launch(self._command(), self._installation.workspace, self._environment())
+
+    def prompt(self, words: str, turn: str) -> str:
+        """What Pi is sent: where our tools are there, the words after a line that names their turn. They are never
+        without it, so that no words of a person are a command of tools.mjs or name a turn themselves."""
+        return f"{TURN_MARK}{turn}\n{words}" if self._installation.gateway_url else words
 
     def check(self, answer: Record) -> None:
         """Pi starts anew without a word when it cannot take the file: it is empty. Raises AgentFault."""

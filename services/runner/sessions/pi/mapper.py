@@ -98,10 +98,10 @@ class Mapper:
         return [Send({"id": command_id, "type": "prompt", "message": text})]
 
     def steer(self, command_id: str, text: str) -> list[Step]:
-        """Dialogs are cancelled first: an agent that waits in one takes no steering. Without a turn it is a prompt,
-        since Pi would keep it for the next one."""
+        """Dialogs are cancelled first: an agent that waits in one takes no steering. Without a turn: nothing, since Pi
+        would keep the words for the next one."""
         if not self.running:
-            return self.prompt(command_id, text)
+            return []
         return [*self._cancel_gates(), Send({"id": command_id, "type": "steer", "message": text})]
 
     def abort(self, command_id: str, end: Outcome | TurnFailure = Outcome.ABORTED) -> list[Step]:

@@ -125,13 +125,13 @@ class ScriptedAgent:
         self._running = True
         self._turn = asyncio.create_task(self._run(), name="scripted.turn")
 
-    async def steer(self, text: str) -> None:
+    async def steer(self, text: str) -> bool:
         """The steps of these words come before what is left."""
         if not self._running:
-            await self.prompt(text)
-            return
+            return False
         self._steps.extendleft(reversed(self._steered(text)))
         await self._cancel_gate()
+        return True
 
     async def abort(self) -> None:
         """At once."""

@@ -199,8 +199,8 @@ def test_two_gates_are_open_and_the_answer_of_one_leaves_the_other() -> None:
     assert not told.mapper.busy
 
 
-def test_d27_12_steering_an_idle_agent_is_a_prompt() -> None:
-    assert Mapper().steer("s", "hi") == [Send({"id": "s", "type": "prompt", "message": "hi"})]
+def test_d27_12_an_idle_agent_is_not_steered() -> None:
+    assert Mapper().steer("s", "hi") == []
 
 
 def test_d27_12_a_refused_prompt_fails_the_turn_without_its_words() -> None:

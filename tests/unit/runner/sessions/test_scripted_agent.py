@@ -125,11 +125,11 @@ async def test_steering_in_a_gate_cancels_it_and_goes_on() -> None:
     assert heard.of(GateClosed) == [GateClosed(gate.key, GateEnd.CANCELLED)]
 
 
-async def test_steering_an_idle_agent_is_a_prompt() -> None:
+async def test_an_idle_agent_is_not_steered() -> None:
     heard = Heard()
     agent = await agent_of(heard)
-    await agent.steer("hello")
-    assert (await heard.settled()).text == "You said: hello"
+    assert await agent.steer("hello") is False
+    assert heard.events == []
 
 
 @given(wait=st.integers(0, 30))
