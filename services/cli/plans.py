@@ -1,4 +1,4 @@
-"""The commands of `plan`: what a session is for and its steps, what its agent was told, what its branches have apart."""
+"""The commands of `plan`: what a session is for, its steps, what its agent was told, what its branches have apart."""
 
 from __future__ import annotations
 
