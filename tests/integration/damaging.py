@@ -36,7 +36,7 @@ async def assert_each_is_seen(database: Database, checks: Checks, damages: Mappi
             assert one.tenant, one
             assert one.id, one
             assert one.words, one
-    assert wrong == {}
+    assert wrong == {}, wrong
 
 
 async def _damaged(tx: Tx, checks: Checks, damage: str) -> Verdict:

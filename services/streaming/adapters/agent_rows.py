@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Float, Interval, Text, bindparam, delete, func, select, union_all, update
+from sqlalchemy import Float, Interval, Text, bindparam, delete, exists, func, select, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import jobs
 from services.kernel.postgres import Database, Tx, compiled
-from services.streaming.adapters import state_rows, turn_rows
+from services.streaming.adapters import purge_rows, turn_rows
 from services.streaming.adapters.postgres import SHOWN, session_of
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
-from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, TURNS
+from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, STRETCHES, TURNS
 from services.streaming.adapters.work import job_kind
 from services.streaming.application.agent_ports import Command, Hold, Leased
 from services.streaming.application.ports import SessionKey
@@ -22,6 +22,7 @@ from services.streaming.domain.errors import lease_lost
 from services.streaming.domain.offers import Offer
 
 _s, _c, _g, _j, _r, _a, _t = (one.c for one in (SESSIONS, COMMANDS, GATES, JOBS, RUNNERS, AGENT_STATES, TURNS))
+_p = STRETCHES.c
 _o = SESSION_OUTBOX.c
 _clock = func.clock_timestamp()
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
@@ -93,7 +94,14 @@ _KEEP = compiled(
 )
 _STATE_OF_TURN = compiled(
     update(TURNS)
-    .where(_t.tenant == bindparam("of_tenant"), _t.session_id == bindparam("of_id"), _t.id == bindparam("of_turn"))
+    .where(
+        _t.tenant == bindparam("of_tenant"),
+        _t.session_id == bindparam("of_id"),
+        _t.id == bindparam("of_turn"),
+        # What branches share does not change any more; a state that came late is told once.
+        (_t.agent_state == "")
+        | ~exists().where(_p.tenant == _t.tenant, _p.line == _t.session_id, _p.high >= _t.number),
+    )
     .values(agent_state=bindparam("sha256"))
 )
 _NEWEST_STATE = compiled(
@@ -101,9 +109,11 @@ _NEWEST_STATE = compiled(
 )
 _STATE = compiled(select(_a.data).where(_MY_STATES))
 _PURGEABLE = compiled(
-    select(_s.tenant, _s.id).where(_s.deleted_at < bindparam("before")).order_by(_s.deleted_at).limit(bindparam("most"))
+    select(_s.tenant, _s.id)
+    .where(_s.deleted_at < bindparam("before"), _s.purged_at.is_(None))
+    .order_by(_s.deleted_at)
+    .limit(bindparam("most"))
 )
-_PURGE = compiled(delete(SESSIONS).where(_MINE, _s.deleted_at.is_not(None)))
 _SWEEP_SENT = compiled(
     delete(SESSION_OUTBOX).where(
         _o.sent_seq.is_not(None), _o.created_at < func.now() - bindparam("kept", type_=Interval)
@@ -246,10 +256,9 @@ class PostgresAgents:
         return [SessionKey(row["tenant"], row["id"]) for row in rows]
 
     async def purge(self, key: SessionKey) -> None:
-        """Everything that hangs on it goes with it, but for states that its branches use."""
+        """All of it that no branch shares."""
         async with self._database.transaction() as tx:
-            await state_rows.hand_over(tx, key.tenant, key.session)
-            await tx.execute(_PURGE, **_of(key))
+            await purge_rows.purge(tx, key)
 
     async def sweep(self, kept: timedelta) -> None:
         """Forgets what has served: events that are in the log, jobs that are over, runners that have gone."""

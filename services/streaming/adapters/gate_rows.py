@@ -1,4 +1,4 @@
-"""Statements of gates, the ledger and messages; each inside the session's row lock, which is their writers' lock."""
+"""Statements of gates, the ledger and new messages, each inside the session's lock, which is their writers' lock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sqlalchemy import BindParameter, Text, any_, bindparam, func, insert, liter
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.kernel.postgres import Row, Tx, compiled
-from services.streaming.adapters.turn_tables import GATES, LEDGER, MESSAGES, TURNS
+from services.streaming.adapters.turn_tables import GATES, LEDGER, MESSAGES
 from services.streaming.domain.gates import Gate, GateKind, GateState
 
-_g, _l, _m, _t = GATES.c, LEDGER.c, MESSAGES.c, TURNS.c
+_g, _l, _m = GATES.c, LEDGER.c, MESSAGES.c
 _GATE_FIELDS = (
     "id",
     "turn_id",
@@ -97,20 +97,6 @@ _SPEAK = compiled(
         }
     )
 )
-_MESSAGES = compiled(
-    select(_m.sequence, _m.turn_id, _m.role, _m.text, _m.partial, _m.created_at, _t.number)
-    .select_from(
-        MESSAGES.join(TURNS, (_t.tenant == _m.tenant) & (_t.session_id == _m.session_id) & (_t.id == _m.turn_id))
-    )
-    .where(
-        _m.tenant == bindparam("of_tenant"),
-        _m.session_id == bindparam("of_id"),
-        _m.sequence > bindparam("after_one"),
-        (bindparam("of_turn", type_=Text) == "") | (_m.turn_id == bindparam("of_turn", type_=Text)),
-    )
-    .order_by(_m.sequence)
-    .limit(bindparam("size"))
-)
 
 
 async def add_gate(tx: Tx, of: dict[str, str], gate: Gate) -> None:
@@ -164,14 +150,8 @@ async def entries(tx: Tx, of: dict[str, str], after: int, size: int) -> tuple[li
 
 
 async def speak(tx: Tx, of: dict[str, str], turn_id: str, role: str, text: str, partial: bool, now: datetime) -> None:
-    """The next message."""
+    """The session's next message of its own; those that it shares are counted apart."""
     await tx.execute(_SPEAK, **of, turn_id=turn_id, role=role, text=text, partial=partial, created_at=now)
-
-
-async def page_of_messages(tx: Tx, of: dict[str, str], turn_id: str, after: int, size: int) -> tuple[list[Row], bool]:
-    """Oldest first, of one turn or (empty id) of all, and whether there are more."""
-    rows = await tx.fetch(_MESSAGES, **of, of_turn=turn_id, after_one=after, size=size + 1)
-    return rows[:size], len(rows) > size
 
 
 def _gate(row: Row) -> Gate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.kernel.postgres import Database
-from services.streaming.adapters import gate_rows, turn_rows
+from services.streaming.adapters import gate_rows, shared_rows, turn_rows
 from services.streaming.adapters.postgres import session_in
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.records import Entry, Message
@@ -39,7 +39,10 @@ class PostgresRecords:
         """One snapshot."""
         async with self._database.transaction(read_snapshot=True) as tx:
             session = await session_in(tx, key)
-            turn = await turn_rows.find(tx, _of(key), turn_id or session.turn_id)
+            wanted = turn_id or session.turn_id
+            turn = await turn_rows.find(tx, _of(key), wanted)
+            if turn is None and wanted:
+                turn = await shared_rows.shared_turn(tx, key, wanted)
         if turn is None:
             raise turn_not_found()
         return session, turn
@@ -47,8 +50,8 @@ class PostgresRecords:
     async def messages(self, key: SessionKey, turn_id: str, after: int, size: int) -> tuple[list[Message], bool]:
         """Oldest first."""
         async with self._database.connection() as tx:
-            rows, more = await gate_rows.page_of_messages(tx, _of(key), turn_id, after, size)
-        return [Message(*row) for row in rows], more
+            rows, more = await shared_rows.page_of_messages(tx, key, turn_id, after, size)
+        return [Message(*row.values()) for row in rows], more
 
 
 def _of(key: SessionKey) -> dict[str, str]:

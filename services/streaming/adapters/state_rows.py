@@ -1,25 +1,19 @@
-"""Agents' states by their content. A branch holds the one that it goes on from; its older turns share those of the
-session where they happened, and inherit them when that one is purged. Data is never copied for an older turn."""
+"""Agents' states by their content. A branch holds the one that it goes on from; those of older turns stand with the
+session where they happened. Branches of before, whose turns are copies, inherit theirs when that one is purged. Data is
+never copied for an older turn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlalchemy import ARRAY, Text, bindparam, exists, func, select, update
+from sqlalchemy import ARRAY, Text, bindparam, delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel.postgres import Tx, compiled
 from services.streaming.adapters.tables import SESSIONS
-from services.streaming.adapters.turn_tables import AGENT_STATES, TURNS
+from services.streaming.adapters.turn_tables import AGENT_STATES, STRETCHES, TURNS
 
-_s, _t, _a = SESSIONS.c, TURNS.c, AGENT_STATES.c
+_s, _t, _a, _p = SESSIONS.c, TURNS.c, AGENT_STATES.c, STRETCHES.c
 _others = AGENT_STATES.alias("others")
 
-_KNOWN = compiled(
-    select(_a.digest)
-    .distinct()
-    .where(_a.tenant == bindparam("of_tenant"), _a.digest == func.any(bindparam("digests", type_=ARRAY(Text))))
-)
 _COPY = compiled(
     insert(AGENT_STATES)
     .from_select(
@@ -38,13 +32,20 @@ _heirs = (
         _t.agent_state != "",
         _t.agent_state == func.any(bindparam("digests", type_=ARRAY(Text))),
         _t.session_id != bindparam("of_id"),
-        _s.deleted_at.is_(None),
+        _s.deleted_at.is_(None)
+        | exists().where(_p.tenant == _t.tenant, _p.line == _t.session_id, _p.high >= _t.number),
     )
     .group_by(_t.agent_state)
     .subquery("heirs")
 )
 _MINE = (_a.tenant == bindparam("of_tenant")) & (_a.session_id == bindparam("of_id"))
-_HELD = compiled(select(_a.digest).where(_MINE))
+_UNUSED = compiled(
+    select(_a.digest).where(
+        _MINE,
+        ~exists().where(_t.tenant == _a.tenant, _t.session_id == _a.session_id, _t.agent_state == _a.digest),
+    )
+)
+_DROP = compiled(delete(AGENT_STATES).where(_MINE, _a.digest == func.any(bindparam("digests", type_=ARRAY(Text)))))
 _INHERIT = compiled(
     update(AGENT_STATES)
     .where(
@@ -56,14 +57,6 @@ _INHERIT = compiled(
     )
     .values(session_id=_heirs.c.heir)
 )
-_IN_LINE = compiled(select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("line", type_=Text), 0))))
-
-
-async def newest_known(tx: Tx, tenant: str, digests: Sequence[str]) -> str:
-    """The last of these that is stored in any session of the tenant; empty: none is."""
-    rows = await tx.fetch(_KNOWN, of_tenant=tenant, digests=sorted({*digests} - {""}))
-    known = {row["digest"] for row in rows}
-    return next((one for one in reversed(digests) if one in known), "")
 
 
 async def copy(tx: Tx, tenant: str, digest: str, to_session: str) -> None:
@@ -72,10 +65,10 @@ async def copy(tx: Tx, tenant: str, digest: str, to_session: str) -> None:
 
 
 async def hand_over(tx: Tx, tenant: str, session_id: str) -> None:
-    """What other sessions' turns use and nobody else holds is theirs from now on; before the session is purged. Purges
-    of one tenant stand in a line: of two that hold the same state the last one sees that it is."""
-    await tx.execute(_IN_LINE, line=f"streaming.purge.{tenant}")
+    """What the session holds and no turn that stands under it uses: where other sessions' turns use it and nobody else
+    holds it, it is theirs from now on; the rest goes."""
     of = {"of_tenant": tenant, "of_id": session_id}
-    digests = [row["digest"] for row in await tx.fetch(_HELD, **of)]
+    digests = [row["digest"] for row in await tx.fetch(_UNUSED, **of)]
     if digests:
         await tx.execute(_INHERIT, **of, digests=digests)
+        await tx.execute(_DROP, **of, digests=digests)

@@ -45,6 +45,7 @@ SESSIONS: Final = Table(
     Column("workspace_wanted", Boolean),
     Column("resumed_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
+    Column("purged_at", DateTime(timezone=True)),
 )
 
 SESSION_OUTBOX: Final = Table(

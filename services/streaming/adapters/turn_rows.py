@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Float, bindparam, case, func, insert, null, select, true, update
 
@@ -17,7 +18,7 @@ _s, _t = SESSIONS.c, TURNS.c
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
 _TURN = (_t.tenant == bindparam("of_tenant")) & (_t.session_id == bindparam("of_id")) & (_t.id == bindparam("of_turn"))
 _clock = func.clock_timestamp()
-_SHOWN = [_t[field.name] for field in fields(Turn)]
+TURN_SHOWN = [_t[field.name] for field in fields(Turn)]
 
 _soon = _clock + func.make_interval(0, 0, 0, 0, 0, 0, bindparam("seconds", type_=Float))
 _INSERT = compiled(
@@ -41,7 +42,7 @@ _INSERT = compiled(
         ).where(_MINE),
     )
 )
-_ONE = compiled(select(*_SHOWN).where(_TURN))
+_ONE = compiled(select(*TURN_SHOWN).where(_TURN))
 _STARTS = _TURN & (_t.state == "starting")
 _RUN = compiled(
     update(TURNS)
@@ -124,7 +125,7 @@ async def stale(tx: Tx, most: int) -> list[Row]:
 async def find(tx: Tx, of: dict[str, str], turn_id: str) -> Turn | None:
     """By id."""
     row = await tx.fetchrow(_ONE, **of, of_turn=turn_id)
-    return None if row is None else Turn(**{**dict(row), "state": TurnStage(row["state"])})
+    return None if row is None else turn_of(dict(row))
 
 
 async def move(tx: Tx, of: dict[str, str], turn_id: str, state: str) -> None:
@@ -155,3 +156,8 @@ async def end(tx: Tx, of: dict[str, str], turn_id: str, state: str, ended: Settl
         spoke=ended.said or bool(ended.text),
         at=now,
     )
+
+
+def turn_of(fields: dict[str, Any]) -> Turn:
+    """A turn out of the TURN_SHOWN columns."""
+    return Turn(**{**fields, "state": TurnStage(fields["state"])})

@@ -38,6 +38,14 @@ TURNS: Final = _of_session(
     _time("created_at"),
     _time("ended_at"),
 )
+STRETCHES: Final = _of_session(
+    "stretches",
+    Column("line", Text),
+    Column("high", Integer),
+    Column("messages_before", BigInteger),
+    Column("messages", BigInteger),
+)
+"""Which turns and messages a branch shares with its ancestors."""
 GATES: Final = _of_session(
     "gates",
     Column("id", Text),

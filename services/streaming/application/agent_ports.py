@@ -103,11 +103,12 @@ class Agents(Protocol):
         ...
 
     async def purgeable(self, before: datetime, most: int) -> list[SessionKey]:
-        """Sessions that were deleted before."""
+        """Sessions that were deleted before and are not purged yet."""
         ...
 
     async def purge(self, key: SessionKey) -> None:
-        """Removes a deleted session's rows."""
+        """Removes a deleted session's rows, but for what branches share of them, and what nobody shares any more of
+        those that it shared."""
         ...
 
     async def sweep(self, kept: timedelta) -> None:

@@ -160,67 +160,198 @@ async def test_a_branch_has_the_past_up_to_its_turn_and_goes_on_from_there_alone
         assert told(reader, "prompt") == [("prompt", "text 3, otherwise")]
 
 
-async def test_deleting_the_origin_leaves_its_branches_as_they_are_and_they_branch_on(
-    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
-) -> None:
-    name, _ = await begun(streaming, runner, 3)
-    one = await forker.ready(name, 3)
-    async with database.connection() as tx:
-        await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=[name.partition("/")[2]]))
-        await tx.raw.execute("UPDATE sessions SET deleted_at = deleted_at - interval '11 minutes'")
-
-        async def nothing() -> None:
-            return None
-
-        await purge(PostgresAgents(database, timedelta(seconds=9)), JetStreamSessionLog(bus, nothing), SystemClock())
-        async with asyncio.timeout(20):
-            while await tx.raw.fetchval("SELECT count(*) FROM turns WHERE session_id = $1", name.partition("/")[2]):
-                await asyncio.sleep(0.01)
-        first = await tx.raw.fetch("SELECT number, id, origin_turn_id FROM turns WHERE session_id = $1", one.id)
-    assert len(await texts(streaming, one.name)) == 6
-    two = await forker.ready(one.name, 2)
-    async with database.connection() as tx:
-        second = await tx.raw.fetch("SELECT number, id, origin_turn_id FROM turns WHERE session_id = $1", two.id)
-    known = {row["number"]: row["origin_turn_id"] for row in first}
-    assert {row["number"]: row["origin_turn_id"] for row in second} == {1: known[1], 2: known[2]}  # where it happened
-    for branch, state in ((one, b"state 3"), (two, b"state 2")):
-        await prompt(streaming, branch.name)
-        held = await runner.take()
-        assert held.job.session == branch.name
-        assert await state_for(runner, held) == state
-    await refused(forker.fork(name, 1), "SESSION_NOT_FOUND")
-
-
-async def test_states_of_older_turns_are_shared_by_content_and_inherited_in_the_end(
-    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
-) -> None:
-    name, _ = await begun(streaming, runner, 4)
-    one = await forker.ready(name, 4)
-    two = await forker.ready(one.name, 3)
-    ids = [name.partition("/")[2], one.id]
-
-    async def holders() -> list[tuple[str, int]]:
-        async with database.connection() as tx:
-            rows = await tx.raw.fetch("SELECT session_id, count(*) AS n FROM agent_states GROUP BY 1 ORDER BY 1")
-        return [(row["session_id"], row["n"]) for row in rows]
-
-    assert await holders() == [(ids[0], 4), (one.id, 1), (two.id, 1)]
-    await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
-    async with database.connection() as tx:
-        await tx.raw.execute("UPDATE sessions SET deleted_at = deleted_at - interval '11 minutes'")
+async def purged(streaming: Streaming, database: Database, bus: Bus, *names: str) -> None:
+    """The sessions are deleted, and the time after which that is for good is over; two replicas come at once."""
+    ids = [name.removeprefix("sessions/") for name in names]
+    answer = await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
+    assert all(one.ok for one in answer.results), answer
 
     async def nothing() -> None:
         return None
 
     log = JetStreamSessionLog(bus, nothing)
     rows = [PostgresAgents(database, timedelta(seconds=9)) for _ in range(2)]
-    await asyncio.gather(*(purge(one, log, SystemClock()) for one in rows))  # as two replicas do
-    async with asyncio.timeout(20):
-        while await holders() != [(two.id, 3)]:  # what the branch's turns use, and nothing else
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(60), database.connection() as tx:
+        while True:
+            await tx.raw.execute("UPDATE sessions SET deleted_at = deleted_at - interval '11 minutes'")
+            await asyncio.gather(*(purge(one, log, SystemClock()) for one in rows))
+            of = "SELECT count(*) FROM sessions WHERE id = ANY($1) AND purged_at IS NULL"
+            if not await tx.raw.fetchval(of, ids):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def kept(database: Database, session: str) -> tuple[int, int, int, int]:
+    """(sessions, turns, messages, agents' states): rows of that session."""
+    rows = await rows_of(database, session.removeprefix("sessions/"))
+    return tuple(len(rows[table]) for table in ("sessions", "turns", "messages", "agent_states"))  # type: ignore[return-value]
+
+
+async def test_deleting_the_origin_leaves_its_branches_as_they_are_and_they_branch_on(
+    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
+) -> None:
+    name, _ = await begun(streaming, runner, 3)
+    happened = (await turn_of(streaming, name)).id
+    one = await forker.ready(name, 3)
+    shown = await turn_of(streaming, one.name)
+    before = await texts(streaming, one.name)
+    await purged(streaming, database, bus, name)
+    assert await kept(database, name) == (1, 3, 6, 3)
+    assert await turn_of(streaming, one.name) == shown
+    assert shown.origin_turn_id == happened
+    assert (await texts(streaming, one.name), len(before)) == (before, 6)
+    two = await forker.ready(one.name, 2)
+    assert await texts(streaming, two.name) == before[:4]
+    for branch, state in ((one, b"state 3"), (two, b"state 2")):
+        await prompt(streaming, branch.name)
+        held = await runner.take()
+        assert held.job.session == branch.name
+        assert await state_for(runner, held) == state
+    await refused(forker.fork(name, 1), "SESSION_NOT_FOUND")
+    await refused(streaming.session(session_id=name.removeprefix("sessions/")), "SESSION_DELETED")
+
+
+async def test_what_is_shared_goes_with_the_last_branch_that_needs_it(
+    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
+) -> None:
+    name, _ = await begun(streaming, runner, 4)
+    one = await forker.ready(name, 4)
+    two = await forker.ready(one.name, 2)
+    three = await forker.ready(name, 1)
+    await purged(streaming, database, bus, one.name)  # whose own turns nobody shares
+    assert await kept(database, one.name) == (0, 0, 0, 0)
+    assert await kept(database, name) == (1, 4, 8, 4)
+    await purged(streaming, database, bus, name)
+    assert await kept(database, name) == (1, 2, 4, 2)  # up to the highest turn that is shared
+    assert [text for _, _, text in await texts(streaming, two.name)] == ["text 1", "answer 1", "text 2", "answer 2"]
+    await purged(streaming, database, bus, two.name)
+    assert await kept(database, name) == (1, 1, 2, 1)
+    assert [text for _, _, text in await texts(streaming, three.name)] == ["text 1", "answer 1"]
+    await purged(streaming, database, bus, three.name)
+    async with database.connection() as tx:
+        for table in (*TABLES, "stretches"):
+            assert await tx.raw.fetchval(f"SELECT count(*) FROM {table}") == 0, table
+
+
+async def test_a_branchs_turns_are_found_by_its_own_ids_and_page_by_page(streaming: Streaming, forker: Forker) -> None:
+    async def spoken(name: str, *words: str) -> None:
+        for word in words:
+            await open_turn(streaming, name, word)
+            await close_turn(streaming, name, f"{word}!")
+
+    name = await streaming.session(adapter="external")
+    await spoken(name, "a", "b", "c")
+    one = await forker.ready(name, 2)
+    await spoken(one.name, "d", "e")
+    two = await forker.ready(one.name, 3)
+    await spoken(two.name, "f")
     three = await forker.ready(two.name, 1)
-    await prompt(streaming, three.name)
+    for branch, words in ((one, "abde"), (two, "abdf"), (three, "a")):
+        expected = [(n, said) for n, word in enumerate(words, 1) for said in (word, f"{word}!")]
+        for size in (1, 3, 200):
+            found: list[pb.Message] = []
+            token = ""
+            while True:
+                request = pb.ListMessagesRequest(parent=branch.name, page_size=size, page_token=token)
+                page = await streaming.sessions.ListMessages(request)
+                found += page.messages
+                token = page.next_page_token
+                if not token:
+                    break
+            assert [(one.turn, one.text) for one in found] == expected
+            assert [one.sequence for one in found] == list(range(1, len(found) + 1))
+        for number in range(1, len(words) + 1):
+            of = next(one.turn_id for one in found if one.turn == number)
+            turn = await turn_of(streaming, branch.name, of)
+            assert (turn.id, turn.number, turn.outcome) == (of, number, "ok")
+            assert bool(turn.origin_turn_id) == (number <= branch.fork_turn)
+            assert turn.origin_turn_id != of
+            single = await streaming.sessions.ListMessages(pb.ListMessagesRequest(parent=branch.name, turn_id=of))
+            assert [one.text for one in single.messages] == [words[number - 1], f"{words[number - 1]}!"]
+            assert {one.turn_id for one in single.messages} == {of}
+    ids = {
+        one.turn_id
+        for branch in (name, two.name, three.name)
+        for one in (await streaming.sessions.ListMessages(pb.ListMessagesRequest(parent=branch))).messages
+    }
+    assert len(ids) == 3 + 4 + 1  # no two sessions show a turn under one id
+    later = (await streaming.sessions.ListMessages(pb.ListMessagesRequest(parent=one.name))).messages[-1]
+    for foreign in (later.turn_id, await newest_id(streaming, name)):
+        await refused(turn_of(streaming, two.name, foreign), "TURN_NOT_FOUND")
+
+
+async def newest_id(streaming: Streaming, name: str) -> str:
+    return (await turn_of(streaming, name)).id
+
+
+async def test_a_state_that_comes_late_is_told_once_and_what_is_shared_does_not_change(
+    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database
+) -> None:
+    name, held = await begun(streaming, runner, 1)
+    turn = await newest_id(streaming, name)
+    branch = await forker.ready(name, 1)
+    before = await rows_of(database, name.removeprefix("sessions/"))
+    await held.upload(turn, b"another state of turn 1")
+    after = await rows_of(database, name.removeprefix("sessions/"))
+    assert after["turns"] == before["turns"]
+    again = await forker.ready(branch.name, 1)
+    for session in (branch, again):
+        await prompt(streaming, session.name)
+        assert await state_for(runner, await runner.take()) == b"state 1"
+
+
+async def test_states_of_copied_turns_are_inherited_in_the_end(
+    streaming: Streaming, forker: Forker, runner: FakeRunner, database: Database, bus: Bus
+) -> None:
+    name, _ = await begun(streaming, runner, 4)
+    one = await copied(database, await forker.ready(name, 4))
+    two = await copied(database, await forker.ready(one, 3))
+
+    async def holders() -> list[tuple[str, int]]:
+        async with database.connection() as tx:
+            rows = await tx.raw.fetch("SELECT session_id, count(*) AS n FROM agent_states GROUP BY 1 ORDER BY 1")
+        return [(f"sessions/{row['session_id']}", row["n"]) for row in rows]
+
+    assert await holders() == [(name, 4), (one, 1), (two, 1)]
+    await purged(streaming, database, bus, name, one)
+    assert await holders() == [(two, 3)]  # what the branch's turns use, and nothing else
+    three = await forker.ready(two, 1)
+    await purged(streaming, database, bus, two)
+    assert await holders() == [(two, 1), (three.name, 1)]
+    four = await forker.ready(three.name, 1)
+    assert [text for _, _, text in await texts(streaming, four.name)] == ["text 1", "answer 1"]
+    await prompt(streaming, four.name)
     assert await state_for(runner, await runner.take()) == b"state 1"
+
+
+async def copied(database: Database, branch: pb.Session) -> str:
+    """The branch as code of before made it: its turns and messages are copies, which it shares with nobody."""
+    async with database.transaction() as tx:
+        rows = await tx.raw.fetch("DELETE FROM stretches WHERE session_id = $1 RETURNING *", branch.id)
+        for row in sorted(rows, key=lambda one: one["high"]):
+            turns = await tx.raw.fetch(
+                "SELECT * FROM turns WHERE session_id = $1 AND number <= $2 ORDER BY number", row["line"], row["high"]
+            )
+            for turn in turns:
+                made = branch.turn_id if turn["number"] == branch.fork_turn else new_id("trn")
+                await tx.raw.execute(
+                    """
+                    INSERT INTO turns (tenant, session_id, id, number, state, text, asked_by, outcome, code, usage,
+                        agent_state, after_seq, said, origin_turn_id, created_at, ended_at)
+                    SELECT tenant, $1, $2, number, state, text, asked_by, outcome, code, usage, agent_state, 0, said,
+                        CASE origin_turn_id WHEN '' THEN id ELSE origin_turn_id END, created_at, ended_at
+                    FROM turns WHERE session_id = $3 AND id = $4
+                    """,
+                    *(branch.id, made, row["line"], turn["id"]),
+                )
+                await tx.raw.execute(
+                    """
+                    INSERT INTO messages SELECT tenant, $1, sequence + $5, $2, role, text, partial, created_at
+                    FROM messages WHERE session_id = $3 AND turn_id = $4
+                    """,
+                    *(branch.id, made, row["line"], turn["id"], row["messages_before"]),
+                )
+    return branch.name
 
 
 async def test_the_same_fork_twice_is_as_good_as_once(
@@ -231,8 +362,8 @@ async def test_the_same_fork_twice_is_as_good_as_once(
     made = await asyncio.gather(*(forker.fork(name, 2, given) for _ in range(8)))
     assert {one.name for one in made} == {f"sessions/{given}"}
     async with database.connection() as tx:
-        assert await tx.raw.fetchval("SELECT count(*) FROM turns WHERE session_id = $1", given) == 2
-        assert await tx.raw.fetchval("SELECT count(*) FROM messages WHERE session_id = $1", given) == 4
+        assert await tx.raw.fetchval("SELECT count(*) FROM stretches WHERE session_id = $1", given) == 1
+    assert len(await texts(streaming, made[0].name)) == 4
     await refused(forker.fork(name, 1, given), "SESSION_EXISTS")
     await refused(forker.fork(other, 2, given), "SESSION_EXISTS")
     await refused(forker.fork(name, 1, other.partition("/")[2]), "SESSION_EXISTS")

@@ -25,7 +25,7 @@ DAMAGES = {
     "session-state": f"UPDATE sessions SET outcome = 'aborted' WHERE id = {ORIGIN}",
     "turn-numbers": f"UPDATE sessions SET turn_number = turn_number - 1 WHERE id = {ORIGIN}",
     "turn-holes": f"UPDATE sessions SET turn_number = turn_number + 1 WHERE id = {ORIGIN}",
-    "turn-end": f"UPDATE turns SET outcome = '' WHERE number = 1 AND session_id = {ORIGIN}",
+    "turn-end": f"UPDATE turns SET outcome = '' WHERE number = 2 AND session_id = {ORIGIN}",
     "turn-open": f"""
         INSERT INTO turns (tenant, session_id, id, state, text, asked_by, after_seq, created_at, begun, start_until)
         SELECT tenant, id, 'trn_stray', 'starting', 'x', 'x', 0, now(), false, now() + interval '1 hour'
@@ -33,6 +33,7 @@ DAMAGES = {
     """,
     "turn-starting": f"UPDATE sessions SET starting = 'trn_none' WHERE id = {QUIET}",
     "fork": f"UPDATE sessions SET fork_turn = 1 WHERE id = {ORIGIN}",
+    "stretches": "UPDATE stretches SET messages = messages - 1 WHERE high = 2",
     "waiting": "UPDATE gates SET state = 'cancelled', closed_at = now() WHERE state = 'open'",
     "ledger-sequence": "UPDATE ledger SET sequence = 5",
     "ledger-gate": "DELETE FROM ledger",

@@ -9,13 +9,15 @@ from typing import Final
 from services.kernel.verifying import UNSENT_FACTS, Checks
 from services.streaming.adapters.checks.agents import AGENTS
 from services.streaming.adapters.checks.gates import GATES
+from services.streaming.adapters.checks.sharing import SHARING
 from services.streaming.adapters.checks.turns import TURNS
 
+_COUNTED: Final = (
+    *("sessions", "turns", "stretches", "gates", "ledger", "messages"),
+    *("session_commands", "agent_states"),
+)
 CHECKS: Final = Checks(
     "streaming",
-    {
-        name: f"SELECT count(*) FROM {name}"
-        for name in ("sessions", "turns", "gates", "ledger", "messages", "session_commands", "agent_states")
-    },
-    (*TURNS, *GATES, *AGENTS, UNSENT_FACTS),
+    {name: f"SELECT count(*) FROM {name}" for name in _COUNTED},
+    (*TURNS, *SHARING, *GATES, *AGENTS, UNSENT_FACTS),
 )

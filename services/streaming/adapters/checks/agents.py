@@ -40,6 +40,7 @@ AGENTS: Final = (
             SELECT s.tenant, s.id, count(c.sequence) || ' commands up to ' || coalesce(max(c.sequence), 0)
                 || ', its row says ' || s.command_seq
             FROM sessions s LEFT JOIN session_commands c ON (c.tenant, c.session_id) = (s.tenant, s.id)
+            WHERE s.purged_at IS NULL
             GROUP BY s.tenant, s.id
             HAVING count(c.sequence) <> s.command_seq OR coalesce(max(c.sequence), 0) <> s.command_seq
         """),
@@ -63,8 +64,10 @@ AGENTS: Final = (
             UNION ALL
             SELECT t.tenant, t.session_id, 'turn ' || t.id || ' ended with state ' || t.agent_state || ', which is gone'
             FROM turns t JOIN sessions s ON (s.tenant, s.id) = (t.tenant, t.session_id)
-            WHERE s.deleted_at IS NULL AND t.agent_state <> '' AND NOT EXISTS (SELECT FROM agent_states a
-                WHERE (a.tenant, a.digest) = (t.tenant, t.agent_state))
+            WHERE t.agent_state <> ''
+                AND (s.deleted_at IS NULL OR EXISTS (SELECT FROM stretches p
+                    WHERE (p.tenant, p.line) = (t.tenant, t.session_id) AND p.high >= t.number))
+                AND NOT EXISTS (SELECT FROM agent_states a WHERE (a.tenant, a.digest) = (t.tenant, t.agent_state))
         """),
     ),
     Rule(

@@ -17,7 +17,16 @@ TURNS: Final = (
             SELECT s.tenant, s.id, 'it is ' || concat_ws(' ', s.state, s.outcome, s.code) || ' at turn '
                 || CASE s.turn_id WHEN '' THEN 'none' ELSE s.turn_id END || ', which is '
                 || coalesce(concat_ws(' ', t.state, t.outcome, t.code), 'not there')
-            FROM sessions s LEFT JOIN turns t ON (t.tenant, t.session_id, t.id) = (s.tenant, s.id, s.turn_id)
+            FROM sessions s LEFT JOIN LATERAL (
+                SELECT o.state, o.outcome, o.code FROM turns o
+                WHERE (o.tenant, o.session_id, o.id) = (s.tenant, s.id, s.turn_id)
+                UNION ALL
+                SELECT o.state, o.outcome, o.code
+                FROM stretches p JOIN turns o ON (o.tenant, o.session_id, o.number) = (p.tenant, p.line, p.high)
+                WHERE (p.tenant, p.session_id, p.high) = (s.tenant, s.id, s.fork_turn) AND NOT EXISTS (
+                    SELECT FROM turns t
+                    WHERE (t.tenant, t.session_id) = (s.tenant, s.id) AND t.state <> 'starting')
+            ) t ON true
             WHERE s.deleted_at IS NULL AND (
                 (s.turn_id = '' AND s.state <> 'idle') OR (s.turn_id <> '' AND (
                     t.state IS DISTINCT FROM s.state OR t.code <> s.code
@@ -42,10 +51,17 @@ TURNS: Final = (
         "turn-holes",
         "the numbers of a session's turns are 1..n, but for those that planning had given away before",
         asked("""
-            SELECT s.tenant, s.id, 'it is at turn ' || s.turn_number || ' and has ' || count(t.id)
-            FROM sessions s LEFT JOIN turns t ON (t.tenant, t.session_id) = (s.tenant, s.id) AND t.number > 0
-            WHERE s.deleted_at IS NULL
-            GROUP BY s.tenant, s.id HAVING count(t.id) <> s.turn_number
+            SELECT s.tenant, s.id,
+                'it is at turn ' || s.turn_number || ', has ' || own.n || ' and shares ' || others.n
+            FROM sessions s CROSS JOIN LATERAL (
+                SELECT count(*) AS n FROM turns t
+                WHERE (t.tenant, t.session_id) = (s.tenant, s.id) AND t.number > 0
+            ) own CROSS JOIN LATERAL (
+                SELECT count(*) AS n FROM stretches p JOIN turns t ON (t.tenant, t.session_id) = (p.tenant, p.line)
+                    AND t.number > 0 AND t.number <= p.high
+                WHERE (p.tenant, p.session_id) = (s.tenant, s.id)
+            ) others
+            WHERE s.deleted_at IS NULL AND own.n + others.n <> s.turn_number
         """),
         information=True,
     ),
