@@ -160,11 +160,12 @@ async def test_a_branch_has_the_past_up_to_its_turn_and_goes_on_from_there_alone
         assert told(reader, "prompt") == [("prompt", "text 3, otherwise")]
 
 
-async def purged(streaming: Streaming, database: Database, bus: Bus, *names: str) -> None:
+async def purged(streaming: Streaming, database: Database, bus: Bus, *names: str, deleted: bool = False) -> None:
     """The sessions are deleted, and the time after which that is for good is over; two replicas come at once."""
     ids = [name.removeprefix("sessions/") for name in names]
-    answer = await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
-    assert all(one.ok for one in answer.results), answer
+    if not deleted:
+        answer = await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
+        assert all(one.ok for one in answer.results), answer
 
     async def nothing() -> None:
         return None
