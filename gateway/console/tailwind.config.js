@@ -42,5 +42,10 @@ export default {
     },
     extend: {},
   },
-  plugins: [],
+  plugins: [
+    /** Little height is left: a zoomed page, a phone on its side. */
+    ({ addVariant }) => {
+      addVariant("short", "@media (max-height: 30rem)");
+    },
+  ],
 };

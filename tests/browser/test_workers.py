@@ -200,7 +200,7 @@ async def test_a_worker_is_made_by_hand_and_its_last_answer_becomes_its_result(r
     worker = (await workers.roster(session))["by-hand"]["ids"]["worker_session_id"]
     told = await workers.sessions.waits(worker, "idle")
     assert told["title"] == "Thread: by-hand"
-    await rail.card("by-hand").get_by_role("button", name="How by-hand stands").click()
+    await rail.card("by-hand").get_by_role("button", name="Mark as…: how by-hand stands").click()
     await rail.page.get_by_role("menuitem", name="Done: take its last answer").click()
     await rail.stands("by-hand", "succeeded")
     dialog = await rail.result("by-hand")

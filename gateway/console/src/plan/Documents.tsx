@@ -33,6 +33,9 @@ export function Documents({ session }: { session: string }) {
       {query.error ? (
         <ReadError error={query.error} what="The documents" onRetry={() => void query.refetch()} />
       ) : null}
+      {query.data && documents.length === 0 ? (
+        <p className="text-sm text-muted">None yet. Texts that the agent and you both work on stand here.</p>
+      ) : null}
       <ul className="flex flex-col">
         {documents.map((document) => (
           <li key={document.key} data-document={document.key} className="flex items-center gap-1">

@@ -14,6 +14,7 @@ import { refused } from "./refused";
 import type { Objective } from "./types";
 
 const LIMIT = 500;
+const NONE = "None yet: what is this for?";
 
 export function ObjectiveLine({ session }: { session: string }) {
   const query = useObjective(session);
@@ -39,7 +40,7 @@ export function ObjectiveLine({ session }: { session: string }) {
         <>
           <button
             type="button"
-            aria-label="Edit the objective"
+            aria-label={`${objective.text === "" ? NONE : objective.text}: edit the objective`}
             data-objective
             className="-mx-2 rounded px-2 py-1 text-left font-serif text-lg hover:bg-sunk"
             onClick={() => {
@@ -47,7 +48,7 @@ export function ObjectiveLine({ session }: { session: string }) {
             }}
           >
             {objective.text === "" ? (
-              <span className="text-faint">None yet: what is this for?</span>
+              <span className="text-faint">{NONE}</span>
             ) : (
               <span className="[overflow-wrap:anywhere]">{visible(objective.text)}</span>
             )}

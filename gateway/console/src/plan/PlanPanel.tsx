@@ -51,7 +51,7 @@ export function PlanPanel({ session }: { session: string }) {
             title="The plan was not changed"
             actions={
               <Button look="bare" onClick={commands.clear}>
-                Well
+                Close
               </Button>
             }
           >

@@ -29,7 +29,7 @@ interface Props {
 const ZONES: readonly Zone[] = ["before", "under", "after"];
 /** Deeper levels are not drawn further in: the number tells. */
 const DRAWN_LEVELS = 6;
-const INDENT = 16;
+const INDENT = 12;
 
 const MOVES: readonly { way: Way; label: string; hint: string }[] = [
   { way: "up", label: "Move up", hint: "Alt ↑" },
@@ -70,7 +70,6 @@ export function StepRow(props: Props) {
         >
           ⠿
         </span>
-        <span className="mt-px shrink-0 font-mono text-xs leading-5 text-faint">{step.number}</span>
         {step.leaf ? (
           <input
             type="checkbox"
@@ -85,11 +84,13 @@ export function StepRow(props: Props) {
         {props.editing ? (
           <EditStep step={step} onEdited={props.onEdited} onLeave={props.onLeave} />
         ) : (
-          <span
-            onDoubleClick={props.onEdit}
-            className={`min-w-0 flex-1 whitespace-pre-wrap text-sm leading-5 [overflow-wrap:anywhere] ${done ? "text-faint line-through" : ""}`}
-          >
-            {visible(step.text)}
+          <span onDoubleClick={props.onEdit} className="min-w-0 flex-1 text-sm leading-5">
+            <span className="mr-2 font-mono text-xs text-faint [overflow-wrap:anywhere]">{step.number}</span>
+            <bdi
+              className={`whitespace-pre-wrap [overflow-wrap:anywhere] ${done ? "text-faint line-through" : ""}`}
+            >
+              {visible(step.text)}
+            </bdi>
             {step.leaf ? null : (
               <span className="ml-2 text-xs text-faint">
                 {under.done}/{under.all}

@@ -5,6 +5,7 @@ import { GateWidget } from "../gates/GateWidget";
 import { useKeys } from "../keys/useKeys";
 import { BranchOf } from "../plan/BranchOf";
 import { PlanPanel } from "../plan/PlanPanel";
+import { Button } from "../ui/Button";
 import { ReadError } from "../ui/Notice";
 import { useAssignment, useRoster } from "../workers/api";
 import { useThreadMode } from "../workers/useThreadMode";
@@ -116,7 +117,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
       aria-labelledby="session-title"
       data-session={id}
       data-stream={status}
-      className="flex h-full min-h-0 min-w-0 flex-col"
+      className="flex h-full min-h-0 min-w-0 flex-col short:overflow-y-auto"
     >
       <SessionHeader
         session={session}
@@ -133,7 +134,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
       <Matters session={session} />
       {assignment.data ? <WorkerOf worker={assignment.data} /> : null}
       <div
-        className={`grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
+        className={`grid min-h-0 flex-1 short:min-h-80 short:shrink-0 grid-cols-[minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] ${panel ? "xl:grid-cols-[minmax(0,1fr)_22rem]" : ""}`}
       >
         <div className={`flex min-h-0 min-w-0 flex-col ${panel ? "max-xl:hidden" : ""}`}>
           <div
@@ -173,7 +174,18 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
             aria-label={SIDES[side].label}
             className="flex min-h-0 min-w-0 flex-col xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:border-l xl:border-line"
           >
-            <h2 className="eyebrow border-b border-line px-4 py-2">{SIDES[side].title}</h2>
+            <div className="flex items-center justify-between border-b border-line px-4">
+              <h2 className="eyebrow py-2">{SIDES[side].title}</h2>
+              <Button
+                look="bare"
+                className="-mr-3 xl:hidden"
+                onClick={() => {
+                  onPanel(false);
+                }}
+              >
+                Conversation
+              </Button>
+            </div>
             {gates.length > 0 ? (
               <button
                 type="button"
@@ -190,7 +202,7 @@ export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, on
             ) : null}
           </aside>
         ) : null}
-        <div className="border-t border-line px-8 py-3 max-lg:px-4">
+        <div className={`border-t border-line px-8 py-3 max-lg:px-4 ${panel ? "short:max-xl:hidden" : ""}`}>
           <div className="mx-auto max-w-3xl">
             <Composer id={id} busy={busy} waiting={state === "waiting"} focus={fresh} dispatch={dispatch} />
           </div>

@@ -4,8 +4,8 @@ import { useLayoutEffect, useRef } from "react";
 
 const NEAR = 48;
 
-export function useFollow() {
-  const scroller = useRef<HTMLDivElement>(null);
+export function useFollow<T extends HTMLElement = HTMLDivElement>() {
+  const scroller = useRef<T>(null);
   const atEnd = useRef(true);
   useLayoutEffect(() => {
     const box = scroller.current;

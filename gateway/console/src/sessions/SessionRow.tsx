@@ -47,7 +47,9 @@ export function SessionRow({ session, current, selecting, chosen, onToggle }: Pr
             tone={STATES[session.state].tone}
             className={`mx-1 mt-2 ${selecting ? "invisible" : "[@media(hover:hover)]:group-hover:invisible [@media(hover:none)]:invisible"}`}
           />
-          <span className="line-clamp-2 min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">{title}</span>
+          <span className="own-way line-clamp-2 min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">
+            {title}
+          </span>
           <Ago time={session.update_time} className="pt-0.5 text-xs text-faint" />
         </span>
         <span className="mt-1 flex items-center gap-2 pl-6">

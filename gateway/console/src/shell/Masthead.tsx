@@ -34,7 +34,13 @@ export function Masthead({ onNew, onHelp, page = "threads" }: Props) {
       </nav>
       <LiveMark />
       <div className="ml-auto flex items-center gap-2">
-        <Button look="bare" onClick={onHelp} aria-label="Keyboard help" hint="?" className="max-lg:hidden">
+        <Button
+          look="bare"
+          onClick={onHelp}
+          aria-label="Keys: what each of them does"
+          hint="?"
+          className="max-lg:hidden"
+        >
           Keys
         </Button>
         <Button onClick={onNew} hint="n">

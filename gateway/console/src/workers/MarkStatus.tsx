@@ -57,7 +57,7 @@ export function MarkStatus({ session, worker }: { session: string; worker: Worke
   return (
     <>
       <Menu
-        label={`How ${worker.name} stands`}
+        label={`Mark as…: how ${worker.name} stands`}
         disabled={busy}
         className={`inline-flex min-h-8 items-center rounded-md px-2 text-sm max-lg:min-h-10 ${LOOKS.bare}`}
         choices={[...deliver, ...marks]}

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { newKey } from "../api/http";
+import { useFollow } from "../session/useFollow";
 import { visible } from "../text/visible";
 import { Ago } from "../ui/Ago";
 import { Button } from "../ui/Button";
@@ -27,6 +28,7 @@ export function Notes({ session, name, count }: Props) {
   const [error, setError] = useState<Error>();
   const [dropped, setDropped] = useState<string>();
   const sent = useRef({ text: "", key: "" });
+  const { scroller, onScroll } = useFollow<HTMLUListElement>();
   const length = lengthOf(text.trim());
   const over = length > NOTE_LIMIT;
 
@@ -52,15 +54,21 @@ export function Notes({ session, name, count }: Props) {
   const whose = name === "" ? "Coordinator's notes" : "Notes";
   return (
     <div className="flex flex-col gap-2">
-      <h4 className="eyebrow">
+      <h3 className="eyebrow">
         {whose}
         {count > 0 ? ` · ${count}` : ""}
-      </h4>
+      </h3>
       {query.error ? (
         <ReadError error={query.error} what="The notes" onRetry={() => void query.refetch()} />
       ) : null}
       {query.data && query.data.length > 0 ? (
-        <ul className="flex max-h-72 flex-col gap-2 overflow-y-auto">
+        <ul
+          ref={scroller}
+          onScroll={onScroll}
+          tabIndex={0}
+          aria-label={whose}
+          className="flex max-h-72 flex-col gap-2 overflow-y-auto rounded"
+        >
           {query.data.map((note) => (
             <li key={note.sequence} data-note className="border-l-2 border-line-strong pl-2">
               <p className="whitespace-pre-wrap text-sm [overflow-wrap:anywhere]">{visible(note.text)}</p>

@@ -50,7 +50,9 @@ export function WorkerCard({ session, worker }: { session: string; worker: Worke
         {over && worker.reason !== "completed" && worker.reason !== "" ? (
           <span className="pl-4 text-xs text-madder">{reasonOf(worker.reason)}</span>
         ) : null}
-        <span className={`pl-4 text-xs text-muted [overflow-wrap:anywhere] ${open ? "" : "line-clamp-2"}`}>
+        <span
+          className={`own-way pl-4 text-xs text-muted [overflow-wrap:anywhere] ${open ? "" : "line-clamp-2"}`}
+        >
           {open ? "" : visible(worker.brief)}
         </span>
         {marks.length > 0 ? (
@@ -98,7 +100,7 @@ export function WorkerCard({ session, worker }: { session: string; worker: Worke
         {open ? (
           <>
             <div>
-              <h4 className="eyebrow">Brief</h4>
+              <h3 className="eyebrow">Brief</h3>
               <p className="whitespace-pre-wrap text-sm [overflow-wrap:anywhere]">{visible(worker.brief)}</p>
             </div>
             <Facts worker={worker} />

@@ -9,8 +9,9 @@ import { Costs } from "./Costs";
 import { ModeSwitch } from "./ModeSwitch";
 import { NewWorker } from "./NewWorker";
 import { Notes } from "./Notes";
+import type { Worker } from "./types";
 import type { ThreadMode } from "./useThreadMode";
-import { summary } from "./words";
+import { summary, waitingOf } from "./words";
 import { WorkerCard } from "./WorkerCard";
 
 interface Props {
@@ -51,6 +52,7 @@ export function WorkersPanel({ session, query, mode, isWorker }: Props) {
           <p role="status" className="px-4 pb-1 pt-3 text-xs text-faint">
             {summary(workers)}
           </p>
+          <Asking workers={workers} />
           <ul>
             {workers.map((worker) => (
               <WorkerCard key={worker.id} session={session.id} worker={worker} />
@@ -81,5 +83,26 @@ export function WorkersPanel({ session, query, mode, isWorker }: Props) {
         <NewWorker session={session} taken={workers.map(({ name }) => name)} onClose={close} />
       ) : null}
     </div>
+  );
+}
+
+/** Among many, one that asks something is found by one press. */
+function Asking({ workers }: { workers: readonly Worker[] }) {
+  const asking = waitingOf(workers);
+  const first = asking[0];
+  if (!first || workers.length < 5) return null;
+  return (
+    <button
+      type="button"
+      className="w-full bg-weld-wash px-4 py-2 text-left text-sm text-weld -outline-offset-2 focus-visible:-outline-offset-2"
+      onClick={() => {
+        const card = document.querySelector<HTMLElement>(`[data-worker="${CSS.escape(first.name)}"] button`);
+        card?.scrollIntoView({ block: "center" });
+        card?.focus({ preventScroll: true });
+      }}
+    >
+      {asking.length === 1 ? `${first.name} waits for you` : `${asking.length} wait for you`}. Show{" "}
+      {asking.length === 1 ? "it" : "the first"}
+    </button>
   );
 }

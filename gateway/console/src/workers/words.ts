@@ -76,6 +76,11 @@ export function summary(workers: readonly Worker[]): string {
   return counts.length === 0 ? "" : `${workers.length} ${noun}: ${counts.join(", ")}`;
 }
 
+/** How many of them ask something. */
+export function waitingOf(workers: readonly Worker[]): Worker[] {
+  return workers.filter((worker) => worker.waiting && !ended(worker));
+}
+
 /** The session where its work can be watched, once there is one. */
 export function sessionOf({ ids }: Pick<Worker, "ids">): string | undefined {
   const id = ids?.subagent_session_id ?? ids?.worker_session_id ?? "";
