@@ -98,7 +98,7 @@ async def _turn_ends(desk: Desk) -> None:
         await asyncio.sleep(0.02)
 
 
-async def _order(desk: Desk) -> None:
+async def step_names(desk: Desk) -> None:
     steps = (await desk.ask("GET", _PLAN))["steps"]
     desk.names |= {f"step{step['index']}": step["id"] for step in steps}
 
@@ -232,7 +232,7 @@ PLANNING = [
         {"step_ids": ["{step3}", "{step2}", "{step1}"]},
         _plan(_texts),
         (2, ["two", "three", "one"]),
-        lambda desk: _both(desk, _turn_ends, _order),
+        lambda desk: _both(desk, _turn_ends, step_names),
     ),
     Mutation(
         *("PutDocument", "PUT", "/sessions/{s}/documents/doc"),

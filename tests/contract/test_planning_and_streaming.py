@@ -28,6 +28,7 @@ from tests.fakes.planning_service import FakePlanning
 from tests.integration.planning.client import SECRET, Planning, refused, state, texts, token
 from tests.integration.streaming.client import Streaming
 from tests.integration.streaming.test_external import close_turn, open_turn
+from tests.nats_server import NatsServer
 from tests.stack import free_port
 from treadle.planning.v1 import planning_service_pb2 as plans
 from treadle.planning.v1 import workspace_service_pb2 as workspaces
@@ -289,3 +290,27 @@ async def test_a_branchs_title_that_planning_takes_is_taken_by_streaming_too(bot
     for title in ("", "  ", " plain ", "é" * 200, "\N{GRINNING FACE}"):
         made = await both.planning.branch(session, 1, fork=True, title=title)
         assert (await both.planning.ready(made.session_id)).state == plans.Branch.STATE_READY, title
+
+
+async def test_while_nats_is_away_a_turn_that_is_over_holds_no_person_up(both: Both, nats_server: NatsServer) -> None:
+    session = await both.session()
+    await both.planning.add(session, "a", "b", "c")
+    await both.turn(session, "one")
+    await both.heard(session, 1)
+    await nats_server.stop()
+    await open_turn(both.streaming, f"sessions/{session}", "two")  # BeginTurn, and planning asks nothing back
+    for call in (both.planning.move(session, 1, after_index=3), both.planning.restore(session, 2)):
+        async with refused("TURN_IN_PROGRESS"):
+            await call
+    await close_turn(both.streaming, f"sessions/{session}", "two!")
+    assert [one.running for one in await both.planning.turns(session)] == [False, True]  # it has heard of no end
+    assert texts(await both.planning.move(session, 1, after_index=3)) == ["b", "c", "a"]
+    assert [one.outcome for one in await both.planning.turns(session)] == ["ok", "ok"]
+    await both.turn(session, "three")
+    made = await both.planning.branch(session, 3, fork=True)  # streaming's half has to wait for NATS
+    await nats_server.start()
+    assert (await both.planning.ready(made.session_id)).state == plans.Branch.STATE_READY
+    assert await both.said(made.session_id) == ["one", "one!", "two", "two!", "three", "three!"]
+    await both.turn(session, "four")
+    await both.heard(session, 4)
+    assert [one.outcome for one in await both.planning.turns(session)] == ["ok"] * 4
