@@ -19,6 +19,7 @@ from services.kernel.service_tokens import ServiceTokens
 from services.planning.adapters.forgetting import forget_forever
 from services.planning.adapters.reads import PostgresReads
 from services.planning.adapters.streaming_forks import StreamingForks
+from services.planning.adapters.streaming_turns import StreamingTurns
 from services.planning.adapters.wake import Wake
 from services.planning.adapters.work import PostgresWork, PostgresWorkshop
 from services.planning.application.branching import Branching
@@ -26,6 +27,7 @@ from services.planning.application.comparing import Comparing
 from services.planning.application.documents import Documents
 from services.planning.application.driving import Driving
 from services.planning.application.hearing import hear
+from services.planning.application.lateness import Lateness
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Plans
 from services.planning.application.telling import Telling
@@ -56,7 +58,8 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
     authenticator = Authenticator(settings.secret(), clock)
     wake = Wake(bus)
     workshop, reads = PostgresWorkshop(database, wake), PostgresReads(database)
-    driving = Driving(workshop, StreamingForks(channel, ServiceTokens("planning", authenticator, clock)), clock)
+    tokens = ServiceTokens("planning", authenticator, clock)
+    driving = Driving(workshop, StreamingForks(channel, tokens), clock)
     life.push(driving.close)
 
     async def heard(tx: Tx, fact: Fact) -> None:
@@ -76,6 +79,7 @@ async def build(settings: PlanningSettings, life: Lifecycle) -> Bound:
         Plans(workshop, clock, new_id),
         Objectives(workshop, clock),
         Telling(workshop, reads, clock),
+        Lateness(workshop, reads, StreamingTurns(channel, tokens), clock),
         Documents(workshop, clock),
         Branching(workshop, clock, new_id),
         driving,

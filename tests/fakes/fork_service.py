@@ -12,9 +12,11 @@ from services.kernel.errors import NotAllowed, NotFound, Refusal
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.principal import Authenticator, Principal
 from services.kernel.request import current_principal
+from tests.fakes.turn_service import FakeTurns
 from treadle.streaming.v1 import fork_service_pb2 as pb
 from treadle.streaming.v1 import session_service_pb2
 from treadle.streaming.v1.fork_service_pb2_grpc import ForkServiceServicer, add_ForkServiceServicer_to_server
+from treadle.streaming.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
 
 
 class FakeForks(ForkServiceServicer):
@@ -65,9 +67,13 @@ class FakeForks(ForkServiceServicer):
 
 
 @asynccontextmanager
-async def serving_forks(fake: FakeForks, secret: str | None, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
+async def serving_forks(
+    fake: FakeForks, secret: str | None, listen: str = "127.0.0.1:0", turns: FakeTurns | None = None
+) -> AsyncIterator[str]:
     """Its address."""
-    servicers = [(add_ForkServiceServicer_to_server, fake, "treadle.streaming.v1.ForkService")]
+    servicers: list[Any] = [(add_ForkServiceServicer_to_server, fake, "treadle.streaming.v1.ForkService")]
+    if turns is not None:
+        servicers.append((add_SessionServiceServicer_to_server, turns, "treadle.streaming.v1.SessionService"))
     server = GrpcServer("streaming", listen, servicers, Authenticator(secret, SystemClock()))
     try:
         yield await server.start()

@@ -32,6 +32,14 @@ class Conversations(Protocol):
         ...
 
 
+class Endings(Protocol):
+    """The streaming service, which knows first that a turn has ended. Nothing is asked of it inside a transaction."""
+
+    async def outcome_of(self, tenant: str, session_id: str, turn_id: str) -> str | None:
+        """How the turn ended, in a word; None: it is under way. A Refusal where that cannot be known now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSeen:
     """A turn as a session has it. `restorable`: one can go on from it."""

@@ -9,10 +9,13 @@ import grpc
 
 from services.kernel.errors import Invalid
 from services.kernel.paging import PageTokens, page_size
-from services.planning.application.branching import Branching
+from services.planning.application.branching import Branching, Continued
 from services.planning.application.comparing import Comparing
 from services.planning.application.driving import Driving
+from services.planning.application.lateness import Lateness
+from services.planning.application.plans import Planned
 from services.planning.application.ports import GraphPlace, Reads
+from services.planning.application.work import Restored
 from services.planning.domain.errors import branch_not_found
 from services.planning.transport import names, translate
 from services.planning.transport.access import PEOPLE, READERS, caller_for
@@ -31,11 +34,18 @@ class BranchMethods(PlanningServiceServicer):
     """Thin: translate, call, translate."""
 
     def __init__(
-        self, branching: Branching, driving: Driving, comparing: Comparing, reads: Reads, page_key: bytes
+        self,
+        branching: Branching,
+        driving: Driving,
+        comparing: Comparing,
+        lateness: Lateness,
+        reads: Reads,
+        page_key: bytes,
     ) -> None:
         self._branching = branching
         self._driving = driving
         self._comparing = comparing
+        self._lateness = lateness
         self._reads = reads
         self._turn_tokens = PageTokens(page_key, "turns")
         self._branch_tokens = PageTokens(page_key, "branches")
@@ -57,7 +67,12 @@ class BranchMethods(PlanningServiceServicer):
     async def GetRestoreState(self, request: pb.GetRestoreStateRequest, context: _Context) -> pb.Workspace:
         """As it was."""
         session, number = names.turn(request.name)
-        return translate.workspace(await self._reads.restored(caller_for(READERS, session).tenant, session, number))
+        tenant = caller_for(READERS, session).tenant
+
+        async def restored() -> Restored:
+            return await self._reads.restored(tenant, session, number)
+
+        return translate.workspace(await self._lateness.unless_over(tenant, session, restored))
 
     async def BranchSession(self, request: pb.BranchSessionRequest, context: _Context) -> pb.Branch:
         """Continue from here."""
@@ -65,7 +80,11 @@ class BranchMethods(PlanningServiceServicer):
         turn = given(request, "turn")
         if turn is None or turn < 0:
             raise Invalid("INVALID_ARGUMENT", "turn must be given, 0 or more", field="turn")
-        continued = await self._branching.branch(asked, turn, request.fork, request.title)
+
+        async def branch() -> Continued:
+            return await self._branching.branch(asked, turn, request.fork, request.title)
+
+        continued = await self._lateness.unless_over(asked.tenant, asked.session_id, branch)
         if continued.branch is None:
             return pb.Branch(session_id=continued.session_id, state=pb.Branch.STATE_READY, turn=turn)
         return translate.branch(await self._driving.drive_now(continued.branch))
@@ -119,7 +138,11 @@ class BranchMethods(PlanningServiceServicer):
         asked = command(request, names.session_id(request.name), PEOPLE)
         source = names.bare_session_id(request.source, "source")
         expected, source_expected = given(request, "expected_version"), given(request, "source_version")
-        planned = await self._comparing.pick(
-            asked, source, list(request.origin_ids), request.objective, expected, source_expected
-        )
+
+        async def pick() -> Planned:
+            return await self._comparing.pick(
+                asked, source, list(request.origin_ids), request.objective, expected, source_expected
+            )
+
+        planned = await self._lateness.unless_over(asked.tenant, asked.session_id, pick)
         return translate.plan(planned.steps, planned.version)

@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 
+from services.planning.application.lateness import Lateness
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Planned, Plans
 from services.planning.application.ports import Reads
@@ -22,10 +23,13 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 class PlanMethods(PlanningServiceServicer):
     """Thin: translate, call, translate."""
 
-    def __init__(self, plans: Plans, objectives: Objectives, telling: Telling, reads: Reads) -> None:
+    def __init__(
+        self, plans: Plans, objectives: Objectives, telling: Telling, lateness: Lateness, reads: Reads
+    ) -> None:
         self._plans = plans
         self._objectives = objectives
         self._telling = telling
+        self._lateness = lateness
         self._reads = reads
 
     async def GetObjective(self, request: pb.GetObjectiveRequest, context: _Context) -> pb.Objective:
@@ -75,13 +79,21 @@ class PlanMethods(PlanningServiceServicer):
         asked = command(request, names.session_id(request.name), AUTHORS)
         after, parent = given(request, "after_index"), given(request, "parent_index")
         expected = given(request, "expected_version")
-        return _plan(await self._plans.move(asked, request.index, after, parent, expected))
+
+        async def move() -> Planned:
+            return await self._plans.move(asked, request.index, after, parent, expected)
+
+        return _plan(await self._lateness.unless_over(asked.tenant, asked.session_id, move))
 
     async def ReorderSteps(self, request: pb.ReorderStepsRequest, context: _Context) -> pb.Plan:
         """The flat drag."""
         asked = command(request, names.session_id(request.name), PEOPLE)
         expected = given(request, "expected_version")
-        return _plan(await self._plans.reorder(asked, list(request.step_ids), expected))
+
+        async def reorder() -> Planned:
+            return await self._plans.reorder(asked, list(request.step_ids), expected)
+
+        return _plan(await self._lateness.unless_over(asked.tenant, asked.session_id, reorder))
 
     async def ComposePlanContext(self, request: pb.ComposePlanContextRequest, context: _Context) -> pb.PlanContext:
         """In words, once a turn."""

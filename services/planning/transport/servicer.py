@@ -6,6 +6,7 @@ from services.planning.application.branching import Branching
 from services.planning.application.comparing import Comparing
 from services.planning.application.documents import Documents
 from services.planning.application.driving import Driving
+from services.planning.application.lateness import Lateness
 from services.planning.application.objectives import Objectives
 from services.planning.application.plans import Plans
 from services.planning.application.ports import Reads
@@ -23,6 +24,7 @@ class PlanningServicer(PlanMethods, DocumentMethods, BranchMethods):
         plans: Plans,
         objectives: Objectives,
         telling: Telling,
+        lateness: Lateness,
         documents: Documents,
         branching: Branching,
         driving: Driving,
@@ -30,6 +32,6 @@ class PlanningServicer(PlanMethods, DocumentMethods, BranchMethods):
         reads: Reads,
         page_key: bytes,
     ) -> None:
-        PlanMethods.__init__(self, plans, objectives, telling, reads)
+        PlanMethods.__init__(self, plans, objectives, telling, lateness, reads)
         DocumentMethods.__init__(self, documents, reads)
-        BranchMethods.__init__(self, branching, driving, comparing, reads, page_key)
+        BranchMethods.__init__(self, branching, driving, comparing, lateness, reads, page_key)

@@ -168,7 +168,7 @@ class Planning:
 
     async def ready(self, session: str) -> pb.Branch:
         """Waits until a branch is made, or has failed."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 request = pb.GetBranchRequest(name=f"sessions/{session}")
                 answer: pb.Branch = await self.call("GetBranch", request)

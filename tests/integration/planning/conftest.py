@@ -19,6 +19,7 @@ from services.planning.main import build
 from services.planning.settings import PlanningSettings
 from tests.conftest import MakeDatabase
 from tests.fakes.fork_service import FakeForks, serving_forks
+from tests.fakes.turn_service import FakeTurns
 from tests.integration.planning.client import SECRET, Planning
 
 StartReplica = Callable[[], Awaitable[Planning]]
@@ -29,6 +30,7 @@ class Forks(NamedTuple):
 
     fake: FakeForks
     address: str
+    turns: FakeTurns
 
 
 @pytest.fixture
@@ -46,8 +48,8 @@ def workshop(database: Database, bus: Bus) -> PostgresWorkshop:
 @pytest.fixture
 async def forks(stack: AsyncExitStack) -> Forks:
     """Streaming's half of branches, behind real gRPC."""
-    fake = FakeForks()
-    return Forks(fake, await stack.enter_async_context(serving_forks(fake, SECRET)))
+    fake, turns = FakeForks(), FakeTurns()  # type: ignore[abstract]
+    return Forks(fake, await stack.enter_async_context(serving_forks(fake, SECRET, turns=turns)), turns)
 
 
 @pytest.fixture
