@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,15 +40,24 @@ def calling(*calls: tuple[str, str, str]) -> list[Chunk]:
     return [*chunks, piece(finish="tool_calls")]
 
 
+def written(chunk: Chunk) -> bytes:
+    """As JSON, halves of surrogate pairs as escapes, which is how an endpoint can send them at all."""
+    return json.dumps(chunk).encode()
+
+
 @dataclass
 class Reply:
-    """`status` other than 200 answers an error; `cut` breaks the connection after the chunks; `hang` says no more."""
+    """`status` other than 200 answers an error, `error` is its body; `cut` breaks the connection after the chunks;
+    `hang` says no more. `raw` is sent as it is, instead of chunks."""
 
     chunks: list[Chunk] = field(default_factory=list)
     status: int = 200
     cut: bool = False
     hang: bool = False
     done: bool = True
+    error: dict[str, Any] = field(default_factory=lambda: {"message": "SECRET detail", "type": "x", "code": "y"})
+    retry_after: str = "retry-after-ms: 1"
+    raw: bytes | None = None
 
 
 @dataclass
@@ -77,15 +87,15 @@ class ChatEndpoint:
         self.keys.append(headers.get("authorization", ""))
         reply = self.replies.popleft()
         if reply.status != 200:
-            body = orjson.dumps({"error": {"message": "SECRET detail", "type": "x", "code": "y"}})
+            body = orjson.dumps({"error": reply.error})
             writer.write(b"HTTP/1.1 %d X\r\ncontent-type: application/json\r\n" % reply.status)
-            writer.write(b"retry-after-ms: 1\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            writer.write(reply.retry_after.encode() + b"\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
             await writer.drain()
             return True
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        lines = [orjson.dumps(chunk) for chunk in reply.chunks] + ([b"[DONE]"] if reply.done else [])
-        for line in lines if not (reply.cut or reply.hang) else lines[: len(reply.chunks)]:
-            data = b"data: " + line + b"\n\n"
+        lines = [written(chunk) for chunk in reply.chunks] + ([b"[DONE]"] if reply.done else [])
+        lines = lines if not (reply.cut or reply.hang) else lines[: len(reply.chunks)]
+        for data in [b"data: " + line + b"\n\n" for line in lines] if reply.raw is None else [reply.raw]:
             writer.write(b"%x\r\n" % len(data) + data + b"\r\n")
             await writer.drain()
         if reply.cut:

@@ -51,6 +51,14 @@ class Reply:
         void: list[AgentEvent] = [TextReset((block,))] if streamed else []
         return [*void, TextDelta(block, content)] if content else void
 
+    def halves(self) -> list[AgentEvent]:
+        """First halves of pairs whose other half never came: of the text, as it ends."""
+        lost = [block for block in sorted(self._half) if block in self._text]
+        for block in lost:
+            self._text[block].append(encodable(self._half[block]))
+        self._half.clear()
+        return [TextDelta(block, self._text[block][-1]) for block in lost]
+
     def discard(self, message: int) -> list[AgentEvent]:
         """The text of this message is void."""
         numbers = {number for key, number in self._numbers.items() if key[0] == message}

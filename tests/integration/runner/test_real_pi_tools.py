@@ -16,7 +16,7 @@ from services.runner.sessions.pi.agent import PiAgent
 from services.runner.sessions.pi.launch import PiInstallation
 from tests.e2e.workers import coordinating
 from tests.fakes.tool_gateway import ToolGateway, offering
-from tests.integration.runner.real_pi import COMMAND, NEEDS_PI, calls, results, script
+from tests.integration.runner.real_pi import COMMAND, NEEDS_PI, PATIENT, calls, results, script
 from tests.stack import running_stack
 from tests.unit.runner.sessions.heard import Heard
 
@@ -32,7 +32,7 @@ async def open_pi(tmp_path: Path) -> AsyncIterator[Open]:
         assert COMMAND is not None
         heard = Heard()
         task = AgentTask("ses_1", "faux", "faux-1", "off", None, "token-1")
-        agent = Pi(PiInstallation((COMMAND,), tmp_path, (), gateway.url)).open(task, heard.emit)
+        agent = Pi(PiInstallation((COMMAND,), tmp_path, (), gateway.url), PATIENT).open(task, heard.emit)
         assert isinstance(agent, PiAgent)
         opened.append(agent)
         await agent.start()
@@ -118,7 +118,6 @@ async def test_without_a_gateway_pi_starts_without_tools_of_ours(open_pi: Open) 
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(300)
 async def test_pi_spawns_plans_and_proposes_through_the_whole(tmp_path: Path) -> None:
     """`treadle up` with the real Pi as coordinator: each tool acts for its session, by the token of its session."""
     assert COMMAND is not None

@@ -24,18 +24,20 @@ from services.runner.domain.agent import (
     AgentTask,
     GateReply,
     Outcome,
+    Status,
     TurnFailure,
     TurnSettled,
     Usage,
 )
 from services.runner.domain.context import with_context
 from services.runner.domain.reply import Reply
-from services.runner.sessions.openai.calls import Calls, functions
+from services.runner.sessions.openai.answer import Answer
+from services.runner.sessions.openai.calls import functions
 from services.runner.sessions.openai.conversation import Conversation
+from services.runner.sessions.openai.faults import is_overflow, is_timeout
 
 _log = telemetry.get_logger("runner.openai")
 _EFFORTS: Final = {"minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
-_REASONING: Final = ("reasoning_content", "reasoning")
 _ROUNDS_MOST: Final = 32
 """Answers of one turn that may call tools; a turn that wants more is cut off."""
 
@@ -162,17 +164,17 @@ class OpenAiAgent:
         except Exception as fault:
             # A stream that breaks off raises what the transport raises; its kind is told, its words are not.
             _log.warning("openai.broken", session=self._task.session, fault=type(fault).__name__)
-            end = TurnFailure.PROVIDER_TIMEOUT if _is_timeout(fault) else TurnFailure.PROVIDER_ERROR
+            end = TurnFailure.PROVIDER_TIMEOUT if is_timeout(fault) else TurnFailure.PROVIDER_ERROR
         await self._settle(end)
 
     async def _converse(self, tools: Tools) -> Outcome | TurnFailure:
         """Answer by answer, until one calls no tool."""
         offers = functions(await tools.offers())
         for _ in range(_ROUNDS_MOST):
-            calls = Calls()
-            end = await self._stream(offers, calls)
-            if end is not Outcome.OK or not calls:
-                return end
+            answer = await self._answered(offers)
+            calls = answer.calls
+            if answer.end is not Outcome.OK or not calls:
+                return answer.end
             try:
                 await calls.make(tools, self._emit, self._numbers)
             finally:
@@ -180,8 +182,21 @@ class OpenAiAgent:
                 self._asked += 1
         return Outcome.TRUNCATED
 
-    async def _stream(self, offers: list[dict[str, Any]], calls: Calls) -> Outcome | TurnFailure:
-        """One answer. A stream that ends without saying why was cut."""
+    async def _answered(self, offers: list[dict[str, Any]]) -> Answer:
+        """One answer, as it comes."""
+        names = frozenset(offer["function"]["name"] for offer in offers)
+        answer = Answer(self._reply, self._asked, names)
+        try:
+            async with await self._stream(offers) as stream:
+                async for chunk in stream:
+                    for event in answer.hear(chunk):
+                        await self._emit(event)
+        finally:
+            self._usage += answer.usage
+        return answer
+
+    async def _stream(self, offers: list[dict[str, Any]]) -> openai.AsyncStream[ChatCompletionChunk]:
+        """Asks. A conversation that the model cannot hold any more goes on without its oldest part, and says so."""
         assert self._client is not None
         more: dict[str, Any] = {}
         if self._endpoint.reasoning_effort and self._task.thinking in _EFFORTS:
@@ -190,52 +205,28 @@ class OpenAiAgent:
             more["tools"] = offers
         if self._endpoint.usage:
             more["stream_options"] = {"include_usage": True}
-        messages: Any = self._conversation.messages
         model = self._task.model or self._endpoint.model
-        reason: str | None = None
-        usage = Usage()
-        stream = await self._client.chat.completions.create(model=model, messages=messages, stream=True, **more)
-        async with stream:
-            async for chunk in stream:
-                reason = await self._hear(chunk, calls) or reason
-                if chunk.usage is not None:  # in the last piece; some endpoints count up in each
-                    usage = Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
-        self._usage += usage
-        match reason:
-            case None:
-                return TurnFailure.PROVIDER_ERROR
-            case "length" | "content_filter":
-                return Outcome.TRUNCATED
-            case _:
-                return Outcome.OK
-
-    async def _hear(self, chunk: ChatCompletionChunk, calls: Calls) -> str | None:
-        """Emits the chunk's pieces; answers why the stream ends, if it says so."""
-        if not chunk.choices:
-            return None
-        choice = chunk.choices[0]
-        said = choice.delta.model_dump() if choice.delta is not None else {}
-        for name in _REASONING:
-            if isinstance(thought := said.get(name), str) and thought:
-                for event in self._reply.thinking((self._asked, 0), thought):
-                    await self._emit(event)
-                break
-        if isinstance(text := said.get("content"), str):
-            for event in self._reply.text((self._asked, 1), text):
-                await self._emit(event)
-        calls.hear(said.get("tool_calls"))
-        return choice.finish_reason
+        while True:
+            messages: Any = self._conversation.messages
+            asked = self._client.chat.completions.create(model=model, messages=messages, stream=True, **more)
+            try:
+                stream: openai.AsyncStream[ChatCompletionChunk] = await asked
+                return stream
+            except openai.APIStatusError as fault:
+                if not is_overflow(fault) or not self._conversation.shorten():
+                    raise
+                _log.info("openai.shortened", session=self._task.session, messages=len(self._conversation.messages))
+            await self._emit(Status("compacting"))
+            await self._emit(Status("compacted"))
 
     async def _settle(self, end: Outcome | TurnFailure) -> None:
         self._running = False
+        lost = self._reply.halves()
         self._keep_answer()
+        for event in lost:
+            await self._emit(event)
         await self._emit(TurnSettled(end, self._reply.standing, self._usage))
 
     def _keep_answer(self) -> None:
         """What stands of the newest answer is part of the conversation, also when it was cut."""
         self._conversation.answered(self._reply.of_message(self._asked))
-
-
-def _is_timeout(fault: BaseException) -> bool:
-    """The library lets a timeout in mid-stream through as the transport raises it."""
-    return isinstance(fault, TimeoutError) or "Timeout" in type(fault).__name__

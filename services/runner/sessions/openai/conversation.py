@@ -49,9 +49,25 @@ class Conversation:
 
     def state(self) -> bytes | None:
         """Its oldest messages go first when it is too large; what is kept begins with the user's words."""
-        kept = list(self.messages)
+        kept = self.messages
         while kept and len(state := orjson.dumps({"messages": kept})) > _STATE_MOST:
-            del kept[: max(1, len(kept) // 8)]
-            while kept and kept[0]["role"] != "user":
-                del kept[0]
+            kept = _newest(kept, len(kept) // 8)
         return state if kept else None
+
+    def shorten(self) -> bool:
+        """Takes the oldest half away, but nothing since the newest words of the user; whether anything went."""
+        kept = _newest(self.messages, len(self.messages) // 2)
+        if not kept:
+            newest = max(place for place, message in enumerate(self.messages) if message["role"] == "user")
+            kept = self.messages[newest:]
+        shorter = len(kept) < len(self.messages)
+        self.messages = kept
+        return shorter
+
+
+def _newest(messages: list[dict[str, Any]], without: int) -> list[dict[str, Any]]:
+    """Without so many of the oldest (one at least), and from some words of the user on."""
+    start = max(1, without)
+    while start < len(messages) and messages[start]["role"] != "user":
+        start += 1
+    return messages[start:]

@@ -25,7 +25,7 @@ _log = telemetry.get_logger("runner.pi")
 class PiTiming:
     """Seconds."""
 
-    start: float = 30.0
+    start: float = 60.0
     silence: float = 600.0
     """A provider that says nothing for so long, with no tool and no dialog at work, is given up."""
     abort: float = 2.0

@@ -25,7 +25,7 @@ class Heard:
         self.events.append(event)
         self._told.set()
 
-    async def until(self, kind: type[_E], number: int = 1, seconds: float = 20.0) -> _E:
+    async def until(self, kind: type[_E], number: int = 1, seconds: float = 60.0) -> _E:
         """The number-th event of that kind."""
         async with asyncio.timeout(seconds):
             while len(self.of(kind)) < number:

@@ -85,7 +85,8 @@ async def test_arguments_that_are_no_object_are_told_to_the_model(arguments: str
         await agent.prompt("Hi")
         assert (await heard.settled()).text == "Done."
     assert tools.calls == []
-    assert endpoint.asked[1]["messages"][-1]["content"] == "The arguments are not a JSON object."
+    assert endpoint.asked[1]["messages"][-1]["content"] == f"The arguments are not a JSON object: {arguments}"
+    assert endpoint.asked[1]["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
 async def test_a_model_that_never_stops_calling_is_cut_off() -> None:
