@@ -137,6 +137,10 @@ class PostgresWork(BranchWork, ContextWork):
         """Insert or replace."""
         await self._tx.execute(sql.PUT_DOCUMENT, **_of(workspace), **rows.document_values(document))
 
+    async def delete_document(self, workspace: Workspace, key: str) -> None:
+        """The places of the others stay; so they may have gaps."""
+        await self._tx.execute(sql.DELETE_DOCUMENT, **_of(workspace), of_key=key)
+
     async def lock_document(self, workspace: Workspace, document: Document) -> None:
         """The lock."""
         await self._tx.execute(

@@ -151,6 +151,7 @@ PUT_DOCUMENT: Final = compiled(
         },
     )
 )
+DELETE_DOCUMENT: Final = compiled(delete(DOCUMENTS).where(_THE_DOCUMENT))
 LOCK_DOCUMENT: Final = compiled(
     update(DOCUMENTS)
     .where(_THE_DOCUMENT)

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 from services.kernel.clock import Clock
 from services.planning.application.acting import Command
-from services.planning.application.objectives import names_version
 from services.planning.application.work import Work, Workshop
 from services.planning.domain import limits
-from services.planning.domain.document import Document, named, written
-from services.planning.domain.errors import etag_mismatch
+from services.planning.domain.document import Document, check_etag, deleted, named, written
 from services.planning.domain.facts import Told
 from services.planning.domain.workspace import Workspace, check_changeable
 
@@ -32,13 +30,24 @@ class Documents:
             if said is not None:
                 return replace(named(there, key), content=await work.content(workspace, key))
             check_changeable(workspace, command.by, command.turn_id)
-            now = self._clock.now()
-            document = written(there, key, content, command.by, now)
-            if etag and not names_version(etag, document.version - 1):
-                raise etag_mismatch(document.version - 1)
+            document = written(there, key, content, command.by, self._clock.now())
+            check_etag(etag, next((one for one in there if one.key == key), None))
             await work.put_document(workspace, document)
             await self._tell(work, workspace, document, command)
             return document
+
+    async def delete(self, command: Command, key: str, etag: str) -> None:
+        """It goes from the workspace; what turns kept of it stays."""
+        async with self._workshop.work() as work:
+            said = await command.remembered(work, f"DeleteDocument {key}")
+            workspace = await work.workspace(command.tenant, command.session_id)
+            if said is not None:
+                return
+            document = deleted(await work.documents(workspace), key, command.by)
+            check_changeable(workspace, command.by, command.turn_id)
+            check_etag(etag, document)
+            await work.delete_document(workspace, key)
+            await self._tell(work, workspace, document, command)
 
     async def lock(self, command: Command, key: str, locked: bool) -> Document:
         """Locks it against agents, or unlocks it."""

@@ -137,6 +137,10 @@ class Work(Protocol):
         """Inserts it or writes it over the old one."""
         ...
 
+    async def delete_document(self, workspace: Workspace, key: str) -> None:
+        """It is there no more; what turns kept of it stays."""
+        ...
+
     async def lock_document(self, workspace: Workspace, document: Document) -> None:
         """Writes its lock and version."""
         ...

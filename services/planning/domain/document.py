@@ -50,6 +50,29 @@ def written(there: Sequence[Document], key: str, content: str, by: By, now: date
     )
 
 
+def deleted(there: Sequence[Document], key: str, by: By) -> Document:
+    """The one that goes: what a person has locked, no agent deletes."""
+    document = named(there, key)
+    if document.locked and by == AGENT:
+        raise errors.document_locked(key)
+    return document
+
+
+def check_etag(etag: str, document: Document | None) -> None:
+    """The document is as the caller knows it; empty: whatever it is. `If-Match` comes without its quotes."""
+    if etag and etag.strip('"') != (_mark(document) if document else "0"):
+        raise errors.etag_mismatch(document.version if document else 0)
+
+
+def etag_of(document: Document) -> str:
+    """Its version alone would not tell a document from one that was deleted and made anew."""
+    return f'"{_mark(document)}"'
+
+
+def _mark(document: Document) -> str:
+    return f"{document.version}-{document.sha256[:16]}"
+
+
 def named(there: Sequence[Document], key: str) -> Document:
     """The one of that key."""
     for one in there:

@@ -45,6 +45,12 @@ class DocumentMethods(PlanningServiceServicer):
         asked = command(request, session, AUTHORS)
         return translate.document(session, await self._documents.put(asked, key, request.content, request.etag))
 
+    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: _Context) -> pb.DeleteDocumentResponse:
+        """It goes."""
+        session, key = names.document(request.name)
+        await self._documents.delete(command(request, session, AUTHORS), key, request.etag)
+        return pb.DeleteDocumentResponse()
+
     async def LockDocument(self, request: pb.LockDocumentRequest, context: _Context) -> pb.Document:
         """Locks it."""
         session, key = names.document(request.name)

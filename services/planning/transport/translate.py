@@ -9,6 +9,7 @@ from services.planning.application.work import Live, Restored
 from services.planning.domain.branch import Branch, Saga
 from services.planning.domain.context import Context
 from services.planning.domain.document import Document
+from services.planning.domain.document import etag_of as document_etag
 from services.planning.domain.lineage import Change
 from services.planning.domain.numbering import leaves, numbers, progress
 from services.planning.domain.snapshot import KeptDocument, sha256
@@ -86,7 +87,7 @@ def document(session_id: str, one: Document) -> pb.Document:
         sha256=one.sha256,
         locked=one.locked,
         version=one.version,
-        etag=etag_of(one.version),
+        etag=document_etag(one),
         updated_by=one.updated_by,
     )
     message.update_time.FromDatetime(one.updated_at)

@@ -136,6 +136,10 @@ class Planning:
         answer: pb.Document = await self.call("PutDocument", request)
         return answer
 
+    async def drop(self, session: str, key: str, **more: Any) -> None:
+        """Deletes a document."""
+        await self.call("DeleteDocument", pb.DeleteDocumentRequest(name=f"sessions/{session}/documents/{key}", **more))
+
     async def lock(self, session: str, key: str, locked: bool = True) -> pb.Document:
         """Locks a document."""
         request = pb.LockDocumentRequest(name=f"sessions/{session}/documents/{key}", locked=locked)

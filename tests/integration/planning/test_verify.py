@@ -52,7 +52,7 @@ DAMAGES = {
     "objective": f"UPDATE workspaces SET objective_by = '' {ROOTS}",
     "document-content": f"UPDATE documents SET size = size + 1 WHERE key = 'x' AND session_id = {OF_ROOT}",
     "document-lock": "UPDATE documents SET updated_by = 'agent' WHERE locked",
-    "documents": f"UPDATE documents SET position = position + 2 WHERE session_id = {OF_ROOT}",
+    "documents": f"UPDATE documents SET position = -1 - position WHERE session_id = {OF_ROOT}",
     "newest-turn": f"UPDATE workspaces SET turn_id = 'trn_other' {ROOTS}",
     "running-turn": f"UPDATE turns SET running = true, ended_at = NULL WHERE line = {OF_BRANCH} AND number = 2",
     "deleted-workspace": f"INSERT INTO deleted_workspaces SELECT tenant, session_id, now() FROM workspaces {ROOTS}",
