@@ -21,8 +21,10 @@ from services.coordination.application.aborting import Aborting
 from services.coordination.application.cancelling import Cancelling
 from services.coordination.application.collecting import Collecting
 from services.coordination.application.expiring import Expiring
+from services.coordination.application.forcing import Forcing
 from services.coordination.application.hearing import Hearing
 from services.coordination.application.injecting import Injecting
+from services.coordination.application.last_words import LastWords
 from services.coordination.application.noting import Noting
 from services.coordination.application.reconciling import Reconciling
 from services.coordination.application.registering import Registering
@@ -97,11 +99,13 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     sessions = StreamingClient(streaming, tokens)
     runs, run_workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
     errands = PostgresErrands(database)
-    running = Running(runs, run_workshop, wake, clock, timedelta(seconds=settings.worker_lease_seconds))
+    last_words = LastWords(sessions)
+    running = Running(runs, run_workshop, last_words, wake, clock, timedelta(seconds=settings.worker_lease_seconds))
     facts = SessionFacts(Hearing(clock), wake)
 
     life.spawn("reconciler", Reconciling(runs, run_workshop, sessions, clock).run)
     life.spawn("expiring", Expiring(runs, run_workshop, clock).run)
+    life.spawn("forcing", Forcing(runs, run_workshop, last_words, clock).run)
     life.spawn("aborting", Aborting(errands, sessions, wake, clock).run)
     life.spawn("waking", Waking(errands, sessions, wake, clock).run)
     life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)

@@ -152,7 +152,9 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
         [
             (
                 add_SessionServiceServicer_to_server,
-                SessionServicer(sessions, turning, driving, resuming, gating, records, tokens, authenticator, clock),
+                SessionServicer(
+                    sessions, turning, driving, resuming, gating, records, agents, tokens, authenticator, clock
+                ),
                 "treadle.streaming.v1.SessionService",
             ),
             (

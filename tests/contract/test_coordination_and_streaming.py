@@ -183,7 +183,10 @@ async def test_a_worker_s_turn_is_seen_as_it_is(asked: Asked) -> None:
         return turn is not None and turn.said
 
     await until(said)
+    assert await client.said_so_far("default", session, seen.turn_id) == "half "
+    assert await client.said_so_far("default", session, new_id("trn")) == ""
     await agents.settles(session, "whole")
+    assert await client.said_so_far("default", session, seen.turn_id) == "", "what has ended is in its messages"
     ended = await client.turn_of("default", session)
     assert ended is not None
     assert (ended.under_way, ended.outcome, ended.code, ended.tokens) == (False, "ok", "", 30)
@@ -222,6 +225,7 @@ async def test_a_service_that_is_away_is_unavailable(stack: AsyncExitStack) -> N
     calls: list[Any] = [
         client.turn_of("default", "ses_1"),
         client.text_of("default", "ses_1", "trn_1"),
+        client.said_so_far("default", "ses_1", "trn_1"),
         client.prompt("default", "ses_1", "go", "r"),
         client.abort("default", "ses_1"),
     ]

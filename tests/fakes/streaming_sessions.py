@@ -130,6 +130,7 @@ class FakeSessions(SessionServiceServicer):
             code=turn.code,
             said=turn.said,
             tokens=turn.tokens,
+            text=turn.text if request.with_text and turn.state in ("running", "waiting") else "",
             session=shown(session),
         )
 
@@ -138,7 +139,8 @@ class FakeSessions(SessionServiceServicer):
         session = self.of_caller(request.parent)
         messages: list[pb.Message] = []
         for turn in session.turns:
-            for role, text in [("user", "a prompt"), *([("assistant", turn.text)] if turn.text else [])]:
+            said = turn.text and turn.state not in ("running", "waiting")
+            for role, text in [("user", "a prompt"), *([("assistant", turn.text)] if said else [])]:
                 partial = role == "assistant" and turn.outcome not in ("", "ok")
                 message = pb.Message(turn_id=turn.id, role=role, text=text, partial=partial, sequence=len(messages) + 1)
                 message.create_time.FromDatetime(turn.settled_at)

@@ -133,7 +133,7 @@ class PostgresRuns:
 
 
 def _whose(row: Row) -> Whose:
-    return Whose(row["tenant"], row["coordinator_id"], row["worker_id"], row["job_id"])
+    return Whose(row["tenant"], row["coordinator_id"], row["worker_id"], row["job_id"], row["session_id"])
 
 
 def _leased(row: Row) -> Leased:

@@ -44,13 +44,15 @@ JOBS: Final = Table(
 _j, _w, _r, _k = (one.c for one in (JOBS, WORKERS, REPORTS, WAKES))
 _clock = func.clock_timestamp()
 _OF = (_w.tenant == _j.tenant) & (_w.id == _j.subject)
-_WHOSE = [_j.tenant, _w.coordinator_id, _w.id.label("worker_id"), _j.id.label("job_id")]
+_WHOSE = [_j.tenant, _w.coordinator_id, _w.id.label("worker_id"), _j.id.label("job_id"), _w.session_id]
 _BOTH = [*WORKER, *(_j[name].label(f"j_{name}") for name in JOB_FIELDS)]
 _both = select(*_BOTH).select_from(JOBS.join(WORKERS, _OF))
 _whose = select(*_WHOSE).select_from(JOBS.join(WORKERS, _OF))
 _KIND = _j.kind == bindparam("kind")
 _MOST = bindparam("most", type_=Integer)
-_TIMED = select(_w.tenant, _w.coordinator_id, _w.id.label("worker_id"), _w.job_id).where(_w.ended_at.is_(None))
+_TIMED = select(_w.tenant, _w.coordinator_id, _w.id.label("worker_id"), _w.job_id, _w.session_id).where(
+    _w.ended_at.is_(None)
+)
 
 WHOSE = compiled(_whose.where(_j.id == bindparam("of_job")))
 QUEUED = compiled(

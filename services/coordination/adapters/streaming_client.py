@@ -18,6 +18,8 @@ from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
 
 _SECONDS: Final = 2.0
+_READING: Final = 5
+"""So many times longer may it take to read what a turn has said."""
 _A = TypeVar("_A")
 
 
@@ -67,6 +69,16 @@ class StreamingClient:
             token = page.next_page_token
             if not token:
                 return "\n\n".join(text for text in texts if text)
+
+    async def said_so_far(self, tenant: str, session_id: str, turn_id: str) -> str:
+        """Streaming reads it out of the session's log, which may be long."""
+        request = pb.GetTurnRequest(name=f"sessions/{session_id}", turn_id=turn_id, with_text=True)
+        turn = await _or_none(
+            lambda: self._stub.GetTurn(
+                request, timeout=_READING * self._seconds, metadata=self._tokens.metadata(tenant)
+            )
+        )
+        return "" if turn is None else turn.text
 
     async def prompt(self, tenant: str, session_id: str, text: str, request_id: str) -> None:
         """Once a request_id."""

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
+from services.coordination.application.last_words import LastWords
 from services.coordination.application.persevering import Persevering
 from services.coordination.application.run_ports import (
     Leased,
@@ -22,13 +23,9 @@ from services.coordination.application.run_ports import (
     WorkerSessions,
 )
 from services.coordination.application.running import locked
-from services.coordination.application.sectioning import read
 from services.coordination.domain.adoption import Again, Later, Over, Stranded, verdict
-from services.coordination.domain.limits import REPORT_BYTES
-from services.coordination.domain.worker import Reason, Worker
 from services.kernel.clock import Clock
 from services.kernel.telemetry import get_logger
-from services.kernel.text import storable
 
 _EVERY: Final = 1.0
 _MOST: Final = 200
@@ -47,6 +44,7 @@ class Reconciling:
         self._runs = runs
         self._workshop = workshop
         self._sessions = sessions
+        self._last_words = LastWords(sessions)
         self._clock = clock
         self._trying = Persevering("reconciler")
 
@@ -80,7 +78,8 @@ class Reconciling:
             case Again():
                 return await self._begin_again(lost, turn)
             case Over(reason):
-                return await self._end(lost, await self._end_of(worker, turn, reason))
+                words = await self._last_words.in_turn(worker.tenant, worker.session_id, turn)
+                return await self._end(lost, words.end(reason))
             case Later():
                 return False
             case unknown:
@@ -105,17 +104,6 @@ class Reconciling:
             await work.requeue_job(lost.job.id, "runner_lost")
         _log.warning("worker.runner_lost", worker=worker.id, launches=worker.launches, said=told.said)
         return True
-
-    async def _end_of(self, worker: Worker, turn: TurnSeen | None, reason: Reason) -> End:
-        """With the text of its turn, if that has ended and the text can be kept."""
-        if turn is None:
-            return End(reason)
-        if turn.under_way:
-            return End(reason, tokens=turn.tokens, stop_session=True)
-        text = storable(await self._sessions.text_of(worker.tenant, worker.session_id, turn.turn_id))
-        if len(text.encode()) > REPORT_BYTES:
-            return End(Reason.RESULT_TOO_LARGE, tokens=turn.tokens)
-        return End(reason, text, turn.tokens, reading=await read(text))
 
     async def _end(self, lost: Leased, end: End) -> bool:
         async with self._workshop.work() as work:

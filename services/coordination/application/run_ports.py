@@ -21,6 +21,7 @@ class Whose(NamedTuple):
     coordinator_id: str
     worker_id: str
     job_id: str
+    session_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ class Leased:
     @property
     def whose(self) -> Whose:
         """Its rows."""
-        return Whose(self.worker.tenant, self.worker.coordinator_id, self.worker.id, self.job.id)
+        return Whose(
+            self.worker.tenant, self.worker.coordinator_id, self.worker.id, self.job.id, self.worker.session_id
+        )
 
 
 class RunWork(Work, Protocol):
@@ -205,6 +208,10 @@ class WorkerSessions(Protocol):
 
     async def text_of(self, tenant: str, session_id: str, turn_id: str) -> str:
         """What the agent said in a turn that has ended."""
+        ...
+
+    async def said_so_far(self, tenant: str, session_id: str, turn_id: str) -> str:
+        """What the agent has said in a turn that is under way; empty where it is not any more."""
         ...
 
     async def prompt(self, tenant: str, session_id: str, text: str, request_id: str) -> None:

@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
+from services.coordination.application.last_words import LastWords
 from services.coordination.application.reporting import interim_version, reportable
 from services.coordination.application.run_ports import Bells, Leased, Runs, RunWork, RunWorkshop, Whose
 from services.coordination.application.sectioning import Reading, read
 from services.coordination.application.stopping import stop_all
 from services.coordination.application.work import Report
+from services.coordination.domain.adoption import unless_faster
 from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.worker import Coordinator, Reason, Status, Worker
 from services.kernel.clock import Clock
@@ -46,8 +48,11 @@ class Beat:
 class Running:
     """The use cases; a claim ends early when this replica drains."""
 
-    def __init__(self, runs: Runs, workshop: RunWorkshop, bells: Bells, clock: Clock, lease: timedelta) -> None:
+    def __init__(
+        self, runs: Runs, workshop: RunWorkshop, last_words: LastWords, bells: Bells, clock: Clock, lease: timedelta
+    ) -> None:
         self._runs = runs
+        self._last_words = last_words
         self._workshop = workshop
         self._bells = bells
         self._clock = clock
@@ -121,16 +126,23 @@ class Running:
         return version
 
     async def complete(self, job_id: str, fence: int, reason: str, text: str, tokens: int, detail: str) -> None:
-        """The worker ended. A repeat under the same fence is fine; a late or foreign one is told so."""
+        """The worker ended. A repeat under the same fence is fine; a late or foreign one is told so. An end without
+        text is completed from the worker's session: STREAMING_UNAVAILABLE where that cannot be read just now."""
         whose = await self._runs.whose(job_id)
-        text = storable(text)
-        if len(text.encode()) > REPORT_BYTES:
-            end = End(Reason.RESULT_TOO_LARGE, tokens=tokens)
-        else:
-            end = End(_REASONS.get(reason, Reason.FAILED), text or None, tokens, reading=await read(text))
+        end = await self._end(whose, _REASONS.get(reason, Reason.FAILED), storable(text), tokens)
         ended = await _in_turn(lambda: self._complete(whose, job_id, fence, end))
         if ended is not None:
             _log.info("worker.ended", worker=ended.id, status=ended.status, reason=ended.reason, detail=detail)
+
+    async def _end(self, whose: Whose, why: Reason, text: str, tokens: int) -> End:
+        """A runner that has no text to tell may not have got at it: what the agent had said is in its session. Only one
+        that has completed has said nothing."""
+        if len(text.encode()) > REPORT_BYTES:
+            return End(Reason.RESULT_TOO_LARGE, tokens=tokens)
+        if not text.strip() and why is not Reason.COMPLETED:
+            words = await self._last_words.of(whose.tenant, whose.session_id)
+            return words.end(unless_faster(why, words.outcome) if why in _OF_A_STOP else why, tokens)
+        return End(why, text or None, tokens, reading=await read(text))
 
     async def _complete(self, whose: Whose, job_id: str, fence: int, end: End) -> Worker | None:
         """None: it was said before, and the answer was lost."""

@@ -45,15 +45,18 @@ class Over:
 Verdict = Again | Later | Over
 
 
+def unless_faster(why: Reason, turn: str | None) -> Reason:
+    """Why a worker has ended that is stopped, or lost: an end of its turn that was faster counts (B4)."""
+    return {"ok": Reason.COMPLETED, "truncated": Reason.BUDGET_EXHAUSTED}.get(turn or "", why)
+
+
 def verdict(of: Stranded) -> Verdict:
     """`turn` is `running`, `waiting`, or how it ended: `ok`, `truncated`, `aborted` or `failed`."""
-    if of.stop_reason and of.turn not in ("ok", "truncated"):
-        return Over(Reason(of.stop_reason))
+    if of.stop_reason:
+        return Over(unless_faster(Reason(of.stop_reason), of.turn))
     match of.turn:
-        case "ok":
-            return Over(Reason.COMPLETED)
-        case "truncated":
-            return Over(Reason.BUDGET_EXHAUSTED)
+        case "ok" | "truncated":
+            return Over(unless_faster(Reason.RUNNER_LOST, of.turn))
         case "aborted":
             return Over(Reason.INTERRUPTED)  # somebody stopped its session: it is not begun anew
         case "waiting":

@@ -16,7 +16,7 @@ from services.streaming.application import story
 from services.streaming.application.agent_ports import Agents, Hold, LogReading
 from services.streaming.application.gating import Asked, GateOutcome, Gating
 from services.streaming.application.ports import SessionKey
-from services.streaming.application.work import Settlement, Work, Workshop
+from services.streaming.application.work import Settlement, Turn, Work, Workshop
 from services.streaming.domain import turns
 from services.streaming.domain.gates import GateKind
 from services.streaming.domain.session import Session
@@ -25,6 +25,7 @@ from services.streaming.domain.turns import UNDER_WAY, Outcome
 
 _SWEEP_SECONDS = 0.5
 _SWEEP_MOST = 100
+_TEXT_BYTES = 3 * 1024 * 1024
 _log = get_logger("streaming.agents")
 
 
@@ -128,21 +129,15 @@ class AgentSide:
 
     async def scan(self, key: SessionKey) -> TurnScan:
         """What the session's turn under way has said so far, out of the log."""
-        async with self._workshop.work() as work:
-            session = await work.lock(key)
-            turn = await work.turn(session) if session.state in UNDER_WAY else None
-        scan = TurnScan()
-        if turn is None:
-            return scan
-        begun = False
-        async for chunk in self._log.entries(key, turn.after_seq):
-            for entry in chunk:
-                if begun:
-                    if entry.name in ("tool", "text_delta", "text_reset", "activity_delta"):
-                        scan.said(entry.name, orjson.loads(entry.line))
-                elif entry.name == "turn":
-                    begun = orjson.loads(entry.line).get("turn_id") == turn.id
-        return scan
+        turn = await self._under_way(key)
+        return TurnScan() if turn is None else await self._scanned(key, turn)
+
+    async def said_so_far(self, key: SessionKey, turn_id: str) -> str:
+        """The final text of that turn as far as it was streamed, at most 3 MiB; empty where it is not under way."""
+        turn = await self._under_way(key)
+        if turn is None or turn.id != turn_id:
+            return ""
+        return (await self._scanned(key, turn)).text.encode()[:_TEXT_BYTES].decode(errors="ignore")
 
     async def sweep(self, bell: Bell) -> None:
         """Twice a second: runners that are lost, gates whose time is over. Runs until cancelled."""
@@ -152,6 +147,22 @@ class AgentSide:
             for key, gate_id in await self._rows.expiring(_SWEEP_MOST):
                 await self._tried(key, self._gating.expire(key, gate_id))
             await bell.wait(_SWEEP_SECONDS)
+
+    async def _under_way(self, key: SessionKey) -> Turn | None:
+        async with self._workshop.work() as work:
+            session = await work.lock(key)
+            return await work.turn(session) if session.state in UNDER_WAY else None
+
+    async def _scanned(self, key: SessionKey, turn: Turn) -> TurnScan:
+        scan, begun = TurnScan(), False
+        async for chunk in self._log.entries(key, turn.after_seq):
+            for entry in chunk:
+                if begun:
+                    if entry.name in ("tool", "text_delta", "text_reset", "activity_delta"):
+                        scan.said(entry.name, orjson.loads(entry.line))
+                elif entry.name == "turn":
+                    begun = orjson.loads(entry.line).get("turn_id") == turn.id
+        return scan
 
     async def _tried(self, key: SessionKey, duty: Any) -> None:
         try:

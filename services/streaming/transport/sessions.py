@@ -11,6 +11,7 @@ from services.kernel.access import caller
 from services.kernel.clock import Clock
 from services.kernel.paging import PageTokens, page_size
 from services.kernel.principal import Authenticator
+from services.streaming.application.agents import AgentSide
 from services.streaming.application.driving import Driving
 from services.streaming.application.gating import Gating
 from services.streaming.application.records import Records
@@ -38,11 +39,12 @@ class SessionServicer(TurnMethods, GateMethods):
         resuming: Resuming,
         gating: Gating,
         records: Records,
+        agents: AgentSide,
         tokens: PageTokens,
         authenticator: Authenticator,
         clock: Clock,
     ) -> None:
-        TurnMethods.__init__(self, sessions, turning, driving, resuming, records, authenticator, clock)
+        TurnMethods.__init__(self, sessions, turning, driving, resuming, records, agents, authenticator, clock)
         GateMethods.__init__(self, sessions, gating, records, tokens)
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.Session:

@@ -11,6 +11,7 @@ from services.kernel.access import caller
 from services.kernel.clock import Clock
 from services.kernel.idempotency import body_digest
 from services.kernel.principal import Authenticator, Principal
+from services.streaming.application.agents import AgentSide
 from services.streaming.application.driving import Driving
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.records import Records
@@ -48,6 +49,7 @@ class TurnMethods(SessionServiceServicer):
         driving: Driving,
         resuming: Resuming,
         records: Records,
+        agents: AgentSide,
         authenticator: Authenticator,
         clock: Clock,
     ) -> None:
@@ -55,6 +57,7 @@ class TurnMethods(SessionServiceServicer):
         self._turning = turning
         self._driving = driving
         self._records = records
+        self._agents = agents
         self._resuming = resuming
         self._authenticator = authenticator
         self._clock = clock
@@ -89,7 +92,10 @@ class TurnMethods(SessionServiceServicer):
         """One turn, or the newest."""
         reader, session_id = acting(READERS, request.name)
         key = SessionKey(reader.tenant, session_id)
-        return translate.turn(*await self._records.turn(key, names.turn_id(request.turn_id)))
+        message = translate.turn(*await self._records.turn(key, names.turn_id(request.turn_id)))
+        if request.with_text:
+            message.text = await self._agents.said_so_far(key, message.id)
+        return message
 
     async def OpenTurn(self, request: pb.OpenTurnRequest, context: _Context) -> pb.OpenTurnResponse:
         """From outside."""
@@ -125,14 +131,14 @@ class TurnMethods(SessionServiceServicer):
     async def MintAgentToken(self, request: pb.MintAgentTokenRequest, context: _Context) -> pb.MintAgentTokenResponse:
         """For an outside agent."""
         session = await self._sessions.get(*acting(PEOPLE, request.name))
-        answer = pb.MintAgentTokenResponse(token=agent_token(self._authenticator, session))
+        answer = pb.MintAgentTokenResponse(token=agent_token(self._authenticator, session.tenant, session.id))
         answer.expire_time.FromDatetime(self._clock.now() + TOKEN_LIFETIME)
         return answer
 
 
-def agent_token(authenticator: Authenticator, session: Session) -> str:
+def agent_token(authenticator: Authenticator, tenant: str, session_id: str) -> str:
     """A token that speaks for this session's agent."""
-    agent = Principal(session.tenant, session.id, "agent", frozenset({"agent"}))
+    agent = Principal(tenant, session_id, "agent", frozenset({"agent"}))
     return authenticator.mint(agent, TOKEN_LIFETIME)
 
 

@@ -11,7 +11,9 @@ from services.coordination.adapters.streaming_client import StreamingClient
 from services.coordination.adapters.wake import Wake
 from services.coordination.application.aborting import Aborting
 from services.coordination.application.expiring import Expiring
+from services.coordination.application.forcing import Forcing
 from services.coordination.application.hearing import Hearing
+from services.coordination.application.last_words import LastWords
 from services.coordination.application.reconciling import Reconciling
 from services.coordination.application.run_ports import Leased
 from services.coordination.application.running import Running
@@ -49,15 +51,18 @@ class Parts:
     def __init__(self, database: Database, wake: Wake, streaming: str) -> None:
         self.clock = OwnClock()
         self.database = database
+        self.wake = wake
         self.channel = open_channel(streaming)
         tokens = ServiceTokens("coordination", Authenticator(SECRET, SystemClock()), SystemClock())
         self.sessions = StreamingClient(self.channel, tokens)
         self.runs = PostgresRuns(database)
         self.workshop = PostgresRunWorkshop(database, wake)
         self.errands = PostgresErrands(database)
-        self.running = Running(self.runs, self.workshop, wake, self.clock, timedelta(seconds=15))
+        self.last_words = LastWords(self.sessions)
+        self.running = Running(self.runs, self.workshop, self.last_words, wake, self.clock, timedelta(seconds=15))
         self.reconciling = Reconciling(self.runs, self.workshop, self.sessions, self.clock)
         self.expiring = Expiring(self.runs, self.workshop, self.clock)
+        self.forcing = Forcing(self.runs, self.workshop, self.last_words, self.clock)
         self.aborting = Aborting(self.errands, self.sessions, wake, self.clock)
         self.waking = Waking(self.errands, self.sessions, wake, self.clock)
         self.hearing = Hearing(self.clock)
@@ -70,6 +75,11 @@ class Parts:
                 assert await work.insert_worker(one)
                 if one.kind is Kind.SUBAGENT:
                     await work.enqueue_job(one)
+
+    async def times_are_over(self) -> None:
+        """Workers whose time is over are asked to stop, and those that should have stopped are ended."""
+        await self.expiring.round()
+        await self.forcing.round()
 
     async def take(self) -> dict[str, Leased]:
         """A runner takes all that there are, one coordinator's at a time."""

@@ -15,7 +15,9 @@ from services.coordination.adapters.job_rows import PostgresRuns, PostgresRunWor
 from services.coordination.adapters.wake import Wake
 from services.coordination.application.ending import SYSTEM
 from services.coordination.application.expiring import Expiring
+from services.coordination.application.forcing import Forcing
 from services.coordination.application.hearing import Hearing
+from services.coordination.application.last_words import LastWords
 from services.coordination.application.reconciling import Reconciling
 from services.coordination.application.run_ports import Leased, TurnSeen
 from services.coordination.application.running import Beat, Running
@@ -61,6 +63,9 @@ class Turns:
     async def text_of(self, tenant: str, session_id: str, turn_id: str) -> str:
         return f"text of {session_id}" if self.of[session_id].said else ""
 
+    async def said_so_far(self, tenant: str, session_id: str, turn_id: str) -> str:
+        return await self.text_of(tenant, session_id, turn_id)
+
     async def prompt(self, tenant: str, session_id: str, text: str, request_id: str) -> None:
         raise AssertionError("nobody is woken here")
 
@@ -77,7 +82,8 @@ class World:
         self.turns = Turns()
         self.of = coordinator(new_id("ses"), budget_tokens=150, budget_seconds=200)
         self.runs, self.workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
-        self.running = Running(self.runs, self.workshop, wake, self.clock, timedelta(hours=1))
+        self.last_words = LastWords(self.turns)
+        self.running = Running(self.runs, self.workshop, self.last_words, wake, self.clock, timedelta(hours=1))
         self.names: list[str] = []
         self.held: dict[str, list[Leased]] = {}
         self.ended: dict[str, tuple[Any, ...]] = {}
@@ -160,6 +166,7 @@ class World:
     async def pass_time(self, seconds: int) -> None:
         self.clock.go(seconds)
         await Expiring(self.runs, self.workshop, self.clock).round()
+        await Forcing(self.runs, self.workshop, self.last_words, self.clock).round()
 
     async def end_turn(self, outcome: str) -> None:
         async with self.workshop.work() as work:

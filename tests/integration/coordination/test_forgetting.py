@@ -139,7 +139,7 @@ async def test_a_live_worker_and_one_whose_session_is_still_to_be_aborted_keep_a
     assert (await parts.running.heartbeat(taken["runs"].job.id, 1, Beat()))[1], "it is told to stop"
 
     parts.clock.go(31)
-    await parts.expiring.round()
+    await parts.times_are_over()
     assert (await left(database, of))["stops"] == 1
     await purge(database, MONTH)
     assert (await left(database, of))["workers"] == 2

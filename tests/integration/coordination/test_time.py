@@ -45,11 +45,11 @@ async def test_a_worker_whose_time_is_over_is_asked_to_stop_and_ends_as_timeout(
     assert expires is not None
     assert (expires - parts.clock.now()).total_seconds() == 60, "its time begins when a runner takes it"
     parts.clock.go(59)
-    await parts.expiring.round()
+    await parts.times_are_over()
     assert not (await parts.running.heartbeat(taken["alpha"].job.id, 1, Beat()))[1]
     parts.clock.go(1)
-    await parts.expiring.round()
-    await parts.expiring.round()
+    await parts.times_are_over()
+    await parts.times_are_over()
     assert (await parts.running.heartbeat(taken["alpha"].job.id, 1, Beat()))[1]
     assert not (await parts.running.heartbeat(taken["patient"].job.id, 1, Beat()))[1]
     await parts.running.complete(taken["alpha"].job.id, 1, "interrupted", "half", 0, "")
@@ -70,12 +70,12 @@ async def test_a_stop_that_is_not_heeded_is_done_by_the_service_after_half_a_min
     await stop(parts, of, "deaf")
     parts.clock.go(29)
     await parts.running.heartbeat(deaf.job.id, 1, Beat(said=True))
-    await parts.expiring.round()
+    await parts.times_are_over()
     await parts.aborting.round()
     assert not (await parts.worker(of, "deaf")).ended
     assert session.aborts == 0
     parts.clock.go(1)
-    await parts.expiring.round()
+    await parts.times_are_over()
     ended = await parts.worker(of, "deaf")
     assert (ended.status, ended.reason, ended.partial) == (Status.CANCELLED, "cancelled", True)
     await parts.aborting.round()
@@ -83,7 +83,7 @@ async def test_a_stop_that_is_not_heeded_is_done_by_the_service_after_half_a_min
     assert (session.aborts, session.turns[-1].outcome) == (1, "aborted")
     with pytest.raises(Conflict, match="not yours"):
         await parts.running.complete(deaf.job.id, 1, "completed", "late", 0, "")
-    await parts.expiring.round()
+    await parts.times_are_over()
     assert len(await facts(parts.database, "ended")) == 1
 
 
@@ -92,11 +92,11 @@ async def test_the_first_reason_of_a_stop_counts_and_its_time_is_not_lengthened(
     await parts.put(of, worker(of, "alpha", timeout_seconds=10))
     await parts.take()
     parts.clock.go(10)
-    await parts.expiring.round()
+    await parts.times_are_over()
     parts.clock.go(20)
     await stop(parts, of, "alpha")
     parts.clock.go(10)
-    await parts.expiring.round()
+    await parts.times_are_over()
     ended = await parts.worker(of, "alpha")
     assert (ended.status, ended.reason) == (Status.FAILED, "timeout")
 
@@ -112,7 +112,7 @@ async def test_a_queued_adoption_whose_time_is_over_ends_at_once_and_its_session
     await parts.running.heartbeat(taken["alpha"].job.id, 1, Beat(said=True, waiting=True, give_back=True))
     await parts.reconciling.round()
     parts.clock.go(10)
-    await parts.expiring.round()
+    await parts.times_are_over()
     ended = await parts.worker(of, "alpha")
     assert (ended.status, ended.reason) == (Status.FAILED, "timeout")
     await parts.aborting.round()
@@ -126,7 +126,7 @@ async def test_an_abort_is_tried_until_streaming_is_back(parts: Parts, sessions:
     session = sessions.fake.open(id=taken["alpha"].worker.session_id)
     await stop(parts, of, "alpha")
     parts.clock.go(30)
-    await parts.expiring.round()
+    await parts.times_are_over()
     sessions.fake.down = True
     await parts.aborting.round()
     sessions.fake.down = False

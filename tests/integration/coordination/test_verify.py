@@ -88,7 +88,7 @@ async def busy(database: Database, wake: Wake, sessions: Served, reads: Postgres
     cancelling = Cancelling(parts.workshop, parts.clock)
     await cancelling.cancel(command, "forced", "")
     parts.clock.go(31)
-    await parts.expiring.round()
+    await parts.times_are_over()
     await cancelling.cancel(command, "asked", "")
     for name, reason, text in (("done", "completed", "## Result\nAll."), ("fails", "failed", ""), ("launch", "", "")):
         job = runs[name].job
