@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,8 +36,16 @@ async def migrate_all(engines: Engines) -> None:
         await migrate(engines.database_url(name), f"services.{name}.migrations")
 
 
-async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: AsyncExitStack) -> str:
-    """Builds services, gateway and runner in the order of their dependence; answers the gateway's address.
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """Where everything listens: the gateway's HTTP, and each service's gRPC."""
+
+    gateway: str
+    services: dict[str, str]
+
+
+async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: AsyncExitStack) -> Hosted:
+    """Builds services, gateway and runner in the order of their dependence; answers where they listen.
     Leaving the stack drains and stops them in reverse: the runner first, whose agents call tools at the gateway.
     Settings come from the environment, but for addresses and URLs, which are those of this process."""
     shared = {"listen": _LOOPBACK, "nats_url": engines.nats_url}
@@ -89,4 +98,5 @@ async def host_all(engines: Engines, home: Path, gateway_listen: str, stack: Asy
             home=home,
         ),
     )
-    return gateway.address
+    services = {bound.name: bound.address for bound in (threads, streaming, coordination, planning)}
+    return Hosted(gateway.address, services)

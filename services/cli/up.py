@@ -67,14 +67,15 @@ async def _up(options: UpOptions) -> int:
         stack.callback(_log_to(settings, running.logs / LOG_NAME).close)
         port = gateway_port(options.port)
         await migrate_all(running)
-        address = await host_all(running, home, f"127.0.0.1:{port}", stack)
+        hosted = await host_all(running, home, f"127.0.0.1:{port}", stack)
         settle_memory()
-        url = f"http://{address}/"
+        url = f"http://{hosted.gateway}/"
         watching = asyncio.create_task(_tell_of_engines(running))
         stack.callback(watching.cancel)
         if options.demo:
             await _fill_demo(url, settings, say)
         say.print(f"Treadle is ready: {url}")
+        say.print("gRPC " + "   ".join(f"{name} {at}" for name, at in hosted.services.items()), style="dim")
         say.print(f"data {home}   log {running.logs / LOG_NAME}   stop with Ctrl-C", style="dim")
         sys.stdout.flush()
         if options.open_browser and sys.stdout.isatty():
