@@ -28,7 +28,7 @@ export class Problem extends Error {
 const TIMEOUT_MS = 20_000;
 
 interface Call {
-  method?: "GET" | "POST" | "PUT";
+  method?: "GET" | "POST" | "PUT" | "DELETE";
   body?: unknown;
   /** Idempotency-Key: one for each gesture of the person, the same on every retry of it. */
   key?: string;

@@ -1,7 +1,7 @@
 // The conversation with all its branches: each turn once, with what one would begin with there; and what two plans
 // have apart.
 import { useState } from "react";
-import { useSessions } from "../session/api";
+import { useSessions, useSessionsOf } from "../session/api";
 import { titleOf } from "../session/title";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
@@ -10,6 +10,7 @@ import { Skeleton } from "../ui/Quiet";
 import { useGraph } from "./api";
 import { DiffView } from "./DiffView";
 import { GraphView } from "./GraphView";
+import { distinct } from "./names";
 import { refused } from "./refused";
 import { useContinue } from "./useContinue";
 
@@ -26,7 +27,13 @@ export function Branches({ session, onClose }: Props) {
   const known = new Map(
     (sessions.data?.pages ?? []).flatMap((page) => page.sessions ?? []).map((one) => [one.id, titleOf(one)]),
   );
-  const nameOf = (id: string): string => known.get(id) ?? `Session ${id.slice(-4)}`;
+  const heads = query.data?.heads ?? [];
+  // The list is read page by page: a branch that is not in it (yet) is asked for by itself.
+  const others = useSessionsOf(heads.map(({ session_id }) => session_id).filter((id) => !known.has(id)));
+  const names = distinct(
+    heads.map(({ session_id: id }) => [id, known.get(id) ?? others.get(id) ?? "A session"]),
+  );
+  const nameOf = (id: string): string => names.get(id) ?? "A session";
   return (
     <Dialog
       title={other === undefined ? "Branches" : `Compared with ${nameOf(other)}`}

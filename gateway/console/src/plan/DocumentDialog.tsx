@@ -8,6 +8,7 @@ import { Notice, ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
 import { submitOnCtrlEnter } from "../ui/submit";
 import { putDocument, useDocument } from "./api";
+import { DeleteDocument } from "./DeleteDocument";
 import { planKeys } from "./keys";
 import { refused } from "./refused";
 
@@ -124,10 +125,14 @@ export function DocumentDialog({ session, docKey, onClose }: Props) {
               {refused(error)}
             </Notice>
           ) : null}
-          <div className="flex items-center justify-end gap-2">
+          <div className="flex flex-wrap items-center justify-end gap-2">
             {query.data?.locked ? (
-              <span className="mr-auto text-xs text-weld">Locked: agents may not write it.</span>
+              <span className="text-xs text-weld">Locked: agents may not write it.</span>
             ) : null}
+            <span className="flex-1" />
+            {fresh ? null : (
+              <DeleteDocument session={session} docKey={docKey} etag={etag} onDeleted={onClose} />
+            )}
             <Button look="bare" onClick={onClose}>
               {draft ? "Cancel" : "Close"}
             </Button>

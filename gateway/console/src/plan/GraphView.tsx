@@ -1,5 +1,6 @@
 // The graph as rows: on the left the drawing, on the right what the turn was and what can be done from there.
 import { SessionLink } from "../sessions/SessionLink";
+import { useMedia } from "../shell/router";
 import { visible } from "../text/visible";
 import { Ago } from "../ui/Ago";
 import { Button } from "../ui/Button";
@@ -16,13 +17,14 @@ interface Props {
   onOpened: () => void;
 }
 
-const ROW = 60;
-const GAP = 16;
-const WIDEST = 112;
+/** Pixels: of a row, between lanes, of all lanes together. */
+const ROOMY = { row: 60, gap: 16, widest: 112 };
+const NARROW = { row: 92, gap: 10, widest: 56 };
 
 export function GraphView(props: Props) {
   const { rows, edges, lanes } = layout(props.graph);
-  const gap = Math.min(GAP, WIDEST / lanes);
+  const { row: ROW, gap: most, widest } = useMedia("(min-width: 640px)") ? ROOMY : NARROW;
+  const gap = Math.min(most, widest / lanes);
   const x = (lane: number): number => 10 + lane * gap;
   const y = (row: number): number => ROW / 2 + row * ROW;
   if (rows.length === 0)
@@ -71,7 +73,7 @@ export function GraphView(props: Props) {
             key={row.key}
             data-node={row.node?.number ?? ""}
             style={{ paddingLeft: `${String(x(lanes - 1) + 18)}px`, height: `${String(ROW)}px` }}
-            className="flex items-center gap-3 overflow-hidden"
+            className="flex items-center gap-3 overflow-hidden max-sm:flex-col max-sm:items-stretch max-sm:justify-center max-sm:gap-0"
           >
             <Turn row={row} {...props} />
           </li>
@@ -84,7 +86,7 @@ export function GraphView(props: Props) {
 function Turn({ row: { node, heads }, ...props }: Props & { row: Row }) {
   return (
     <>
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 max-sm:flex-none">
         <p className="flex items-center gap-2 text-sm">
           {node ? <span className="shrink-0 font-medium">Turn {node.number}</span> : null}
           {heads.map((head) => (
@@ -93,37 +95,40 @@ function Turn({ row: { node, heads }, ...props }: Props & { row: Row }) {
           {node ? <Ago time={node.create_time} className="shrink-0 text-xs text-faint" /> : null}
         </p>
         <p className="truncate text-xs text-muted" title={node?.objective ?? heads[0]?.objective}>
+          {node ? "" : "nothing said yet · "}
           {facts(node ?? heads[0])}
         </p>
       </div>
-      {heads
-        .filter(({ session_id, state }) => session_id !== props.session && state === "ready")
-        .map(({ session_id }) => (
+      <div className="flex shrink-0 max-sm:-ml-2">
+        {heads
+          .filter(({ session_id, state }) => session_id !== props.session && state === "ready")
+          .map(({ session_id }) => (
+            <Button
+              key={session_id}
+              look="bare"
+              className="!px-2"
+              aria-label={`Compare with ${props.nameOf(session_id)}`}
+              onClick={() => {
+                props.onCompare(session_id);
+              }}
+            >
+              Compare
+            </Button>
+          ))}
+        {node?.restorable ? (
           <Button
-            key={session_id}
             look="bare"
             className="!px-2"
-            aria-label={`Compare with ${props.nameOf(session_id)}`}
+            disabled={props.busy}
+            aria-label={`Continue from turn ${String(node.number)}`}
             onClick={() => {
-              props.onCompare(session_id);
+              props.onContinue(node);
             }}
           >
-            Compare
+            Continue
           </Button>
-        ))}
-      {node?.restorable ? (
-        <Button
-          look="bare"
-          className="!px-2"
-          disabled={props.busy}
-          aria-label={`Continue from turn ${String(node.number)}`}
-          onClick={() => {
-            props.onContinue(node);
-          }}
-        >
-          Continue
-        </Button>
-      ) : null}
+        ) : null}
+      </div>
     </>
   );
 }

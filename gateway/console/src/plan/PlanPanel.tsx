@@ -1,15 +1,15 @@
 // Objective, steps, documents and branches of the session that is open. Live by the feed.
 import { useState } from "react";
 import { Button } from "../ui/Button";
-import { Notice, ReadError } from "../ui/Notice";
+import { ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
 import { AddSteps } from "./AddSteps";
 import { usePlan } from "./api";
 import { Branches } from "./Branches";
 import { Documents } from "./Documents";
 import { ObjectiveLine } from "./ObjectiveLine";
-import { refused } from "./refused";
 import { Steps } from "./Steps";
+import { StepsHeader } from "./StepsHeader";
 import { useCommand } from "./useCommand";
 
 export function PlanPanel({ session }: { session: string }) {
@@ -20,23 +20,17 @@ export function PlanPanel({ session }: { session: string }) {
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <ObjectiveLine session={session} />
-      <section aria-label="Steps" className="flex flex-col gap-2 px-4 py-3">
-        <h3 className="eyebrow flex items-baseline justify-between">
-          Steps
-          {plan && plan.leaves > 0 ? (
-            <span className="font-normal normal-case tracking-normal" data-progress>
-              {plan.done_leaves} of {plan.leaves} done
-            </span>
-          ) : null}
-        </h3>
-        {plan && plan.leaves > 0 ? (
-          <progress
-            aria-label="Progress"
-            max={plan.leaves}
-            value={plan.done_leaves}
-            className={`progress ${plan.complete ? "progress-done" : ""}`}
-          />
-        ) : null}
+      <section
+        aria-label="Steps"
+        className="flex flex-col gap-2 px-4 pb-3"
+        onKeyDown={(event) => {
+          if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey) return;
+          if (event.target instanceof HTMLTextAreaElement) return;
+          event.preventDefault();
+          void commands.takeBack();
+        }}
+      >
+        <StepsHeader plan={plan} commands={commands} />
         {query.error ? (
           <ReadError error={query.error} what="The plan" onRetry={() => void query.refetch()} />
         ) : null}
@@ -45,19 +39,6 @@ export function PlanPanel({ session }: { session: string }) {
           <p className="text-sm text-muted">No steps yet. The agent plans here, and so may you.</p>
         ) : null}
         {plan && plan.steps.length > 0 ? <Steps plan={plan} commands={commands} /> : null}
-        {commands.error ? (
-          <Notice
-            tone="warn"
-            title="The plan was not changed"
-            actions={
-              <Button look="bare" onClick={commands.clear}>
-                Close
-              </Button>
-            }
-          >
-            {refused(commands.error)}
-          </Notice>
-        ) : null}
         {plan ? <AddSteps label="Add steps" commands={commands} /> : null}
       </section>
       <Documents session={session} />

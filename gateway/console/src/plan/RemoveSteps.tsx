@@ -22,7 +22,8 @@ export function RemoveSteps({ number, text, under, onRemove, onClose }: Props) {
       }}
       onClose={onClose}
     >
-      “{visible(text)}” goes, and with it {under === 1 ? "the step" : `the ${String(under)} steps`} under it.
+      “{visible(text)}” goes for good, and with it {under === 1 ? "the step" : `the ${String(under)} steps`}{" "}
+      under it.
     </Confirm>
   );
 }

@@ -85,7 +85,7 @@ export function StepRow(props: Props) {
           <EditStep step={step} onEdited={props.onEdited} onLeave={props.onLeave} />
         ) : (
           <span onDoubleClick={props.onEdit} className="min-w-0 flex-1 text-sm leading-5">
-            <span className="mr-2 font-mono text-xs text-faint [overflow-wrap:anywhere]">{step.number}</span>
+            <span className="mr-2 font-mono text-xs text-faint [overflow-wrap:anywhere]">{step.number}</span>{" "}
             <bdi
               className={`whitespace-pre-wrap [overflow-wrap:anywhere] ${done ? "text-faint line-through" : ""}`}
             >

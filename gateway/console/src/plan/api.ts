@@ -123,8 +123,10 @@ export function lockDocument(session: string, key: string, locked: boolean): Pro
   return request(`${documentPath(session, key)}/lock`, { method: "PUT", body: { locked }, key: newKey() });
 }
 
-export function branch(session: string, turn: number, fork: boolean, key: string): Promise<Branch> {
-  return request(`${sessionPath(session)}/branches`, { method: "POST", body: { turn, fork }, key });
+/** A new session that goes on after that turn; `title` empty: the origin's. */
+export function branch(session: string, turn: number, title: string, key: string): Promise<Branch> {
+  const body = { turn, fork: true, title };
+  return request(`${sessionPath(session)}/branches`, { method: "POST", body, key });
 }
 
 export interface Pick {

@@ -1,10 +1,7 @@
-// What the agent proposed in this session: each where it stands, and the way to the thread where a person decides.
-import { ThreadLink } from "../family/ThreadLink";
+// What the agent proposed in this session: each where it stands, and what can be answered to it.
 import { WAITING } from "../text/states";
-import { visible } from "../text/visible";
-import { Ago } from "../ui/Ago";
 import { Button } from "../ui/Button";
-import { StateChip } from "../ui/State";
+import { ProposalRow } from "./ProposalRow";
 import { useProposals } from "./proposed";
 
 export function Proposals({ session }: { session: string }) {
@@ -26,18 +23,9 @@ export function Proposals({ session }: { session: string }) {
           </span>
         )}
       </summary>
-      <ul aria-label="Proposals" className="mt-1 flex max-h-40 flex-col gap-1 overflow-y-auto py-1">
+      <ul aria-label="Proposals" className="mt-1 flex max-h-[50dvh] flex-col gap-2 overflow-y-auto py-1">
         {found.map((one) => (
-          <li key={one.thread_id} data-proposal={one.thread_id} className="flex items-baseline gap-2">
-            <StateChip state={one.state} />
-            <ThreadLink id={one.thread_id} className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-              {visible(one.title)}
-            </ThreadLink>
-            <code className="font-mono text-xs text-muted max-sm:hidden">
-              {visible(one.capability_name ?? "")}
-            </code>
-            <Ago time={one.create_time} className="text-xs text-faint" />
-          </li>
+          <ProposalRow key={one.thread_id} proposal={one} />
         ))}
       </ul>
       {query.hasNextPage ? (

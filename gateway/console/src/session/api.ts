@@ -1,9 +1,10 @@
 // Sessions over /api: reads as queries, decisions as calls. Nothing polls; the feed and the session's own stream say
 // what is stale.
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { newKey, request } from "../api/http";
 import type { DeleteResult } from "../sessions/desk";
 import type { TurnState } from "./events";
+import { titleOf } from "./title";
 
 /** The fields of treadle.streaming.v1.Session that the console uses. */
 export interface Session {
@@ -74,6 +75,18 @@ export function useSession(id: string, enabled = true) {
     queryKey: sessionKeys.one(id),
     queryFn: ({ signal }) => request<Session>(sessionPath(id), { signal }),
     enabled,
+  });
+}
+
+/** Titles of these sessions, as far as they are known by now. */
+export function useSessionsOf(ids: readonly string[]): Map<string, string> {
+  return useQueries({
+    queries: ids.map((id) => ({
+      queryKey: sessionKeys.one(id),
+      queryFn: ({ signal }: { signal: AbortSignal }) => request<Session>(sessionPath(id), { signal }),
+    })),
+    combine: (answers) =>
+      new Map(answers.flatMap(({ data }) => (data ? [[data.id, titleOf(data)] as const] : []))),
   });
 }
 

@@ -75,6 +75,7 @@ const GROUPS: readonly (readonly [string, readonly (readonly [string, string])[]
       ["Space", "Done, or not"],
       ["Enter", "Edit"],
       ["Del", "Remove"],
+      ["Ctrl Z", "Take back the last change"],
     ],
   ],
   [

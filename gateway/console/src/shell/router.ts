@@ -1,5 +1,5 @@
 // Two pages and a little query string; the History API needs no library for that.
-import { useSyncExternalStore } from "react";
+import { useCallback, useSyncExternalStore } from "react";
 
 export interface Route {
   /** Set on /threads/{id}. */
@@ -83,18 +83,21 @@ export function usePath(): string {
   return useSyncExternalStore(subscribe, () => location.pathname);
 }
 
-const WIDE = "(min-width: 1024px)";
-
 /** Whether list and thread stand side by side. */
 export function useWide(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      const media = window.matchMedia(WIDE);
+  return useMedia("(min-width: 1024px)");
+}
+
+export function useMedia(query: string): boolean {
+  const subscribeTo = useCallback(
+    (listener: () => void) => {
+      const media = window.matchMedia(query);
       media.addEventListener("change", listener);
       return () => {
         media.removeEventListener("change", listener);
       };
     },
-    () => window.matchMedia(WIDE).matches,
+    [query],
   );
+  return useSyncExternalStore(subscribeTo, () => window.matchMedia(query).matches);
 }
