@@ -111,7 +111,7 @@ def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, ti
     contexts = Contexts(_contexts(settings, life))
 
     def open_run(job: LeasedJob) -> JobRun:
-        return JobRun(jobs, Holding(sessions, agents, contexts), job, timing)
+        return JobRun(jobs, Holding(sessions, agents, contexts, settings.agent_token_seconds), job, timing)
 
     life.spawn("presence", lambda: say_present(jobs, new_id, settings.heartbeat_seconds * 2))
     most, wait = settings.session_concurrency, settings.runner_wait_seconds

@@ -60,6 +60,8 @@ class RunnerSettings(CommonSettings):
     """Sessions at a time."""
     worker_concurrency: int = Field(default=32, ge=1, le=1000)
     """Workers at a time; each is watched here, and its session is held by whichever runner takes it."""
+    agent_token_seconds: float = Field(default=6 * 3600.0, gt=0, le=11 * 3600)
+    """An agent's token is renewed so often; each is good for twelve hours."""
     scripted_pace_ms: float = Field(default=20.0, ge=0, le=10_000)
     """Between two words of the scripted agent."""
     openai_base_url: str = ""

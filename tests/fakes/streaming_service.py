@@ -48,6 +48,7 @@ class FakeSession:
     outcomes: list[pb.GateOutcome] = field(default_factory=list)
     keeps: bool = False
     stays: int = 0
+    renewals: int = 0
     refuse_gates: bool = False
     refuse_events: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,6 +88,7 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
         self.claims: list[jobs.ClaimJobsRequest] = []
         self.break_after: int | None = None
         self.repeat_commands = False
+        self.renews = True
         self._woken = asyncio.Event()
 
     def open(self, adapter: str = "scripted", state: bytes | None = None, **payload: Any) -> FakeSession:
@@ -130,6 +132,13 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
         session = self._held(request.job_id, request.fence)
         session.lease_until = time.monotonic() + self.lease
         return jobs.HeartbeatJobResponse(cancel=session.cancel)
+
+    async def RenewAgentToken(self, request: jobs.RenewAgentTokenRequest, context: Any) -> jobs.RenewAgentTokenResponse:
+        session = self._held(request.job_id, request.fence)
+        session.renewals += 1
+        if self.renews:
+            return jobs.RenewAgentTokenResponse(agent_token=f"token-{session.renewals}")
+        raise Unavailable("AWAY", "no tokens here")
 
     async def CompleteJob(self, request: jobs.CompleteJobRequest, context: Any) -> jobs.CompleteJobResponse:
         session = self.sessions[request.job_id.removeprefix("job_")]

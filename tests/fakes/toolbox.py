@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from services.runner.application.tools import ToolAnswer, ToolOffer, Tools
+from services.runner.application.tools import NewestToken, ToolAnswer, ToolOffer, Tools
 
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -25,13 +25,15 @@ class FakeToolbox:
     tokens: list[str] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     called: asyncio.Event = field(default_factory=asyncio.Event)
+    newest: NewestToken | None = None
 
     def of(self, tool: str) -> list[dict[str, Any]]:
         return [arguments for name, arguments in self.calls if name == tool]
 
     @asynccontextmanager
-    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
-        self.tokens.append(token)
+    async def open(self, token: NewestToken, turn: str = "") -> AsyncIterator[Tools]:
+        self.newest = token
+        self.tokens.append(token())
         self.turns.append(turn)
         yield self
 

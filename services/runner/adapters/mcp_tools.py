@@ -23,7 +23,7 @@ from mcp_types import CallToolResult, TextContent, Tool
 from services.kernel import telemetry
 from services.kernel.ids import new_id
 from services.runner.application.backoff import delays
-from services.runner.application.tools import ToolAnswer, ToolOffer, Tools
+from services.runner.application.tools import NewestToken, ToolAnswer, ToolOffer, Tools
 
 _log = telemetry.get_logger("runner.tools")
 _CALL_SECONDS: Final = 30.0
@@ -51,14 +51,17 @@ class McpToolbox:
         self._call_seconds = call_seconds
 
     @asynccontextmanager
-    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
+    async def open(self, token: NewestToken, turn: str = "") -> AsyncIterator[Tools]:
         """Asks nothing yet."""
-        headers = {"authorization": f"Bearer {token}"} if token else {}
+
+        def bearing(request: httpx2.Request) -> httpx2.Request:
+            if newest := token():
+                request.headers["authorization"] = f"Bearer {newest}"
+            return request
+
         # The deadline of a call is ours; the connection has none of its own but to be made.
         timeout = httpx2.Timeout(None, connect=10.0)
-        async with httpx2.AsyncClient(
-            headers=headers, timeout=timeout, verify=_certificates(), trust_env=False
-        ) as http:
+        async with httpx2.AsyncClient(auth=bearing, timeout=timeout, verify=_certificates(), trust_env=False) as http:
             yield _McpTools(self._url, http, self._call_seconds, turn)
 
 

@@ -25,7 +25,7 @@ CHUNK_BYTES: Final = 256 * 1024
 _QUEUED_MOST: Final = 4
 """Messages between us and the wire; more wait in the outbox."""
 _READ_SECONDS: Final = 60.0
-_LEAVE_SECONDS: Final = 5.0
+_CALL_SECONDS: Final = 5.0
 
 
 class StreamingSessions:
@@ -80,10 +80,15 @@ class StreamingSessions:
             raise refusal_of(error) from None
         return bytes(state)
 
+    async def token(self, job: LeasedJob) -> str:
+        """As the job's payload had one."""
+        request = jobs.RenewAgentTokenRequest(job_id=job.id, fence=job.fence)
+        return (await refusing(self._jobs.RenewAgentToken(request, timeout=_CALL_SECONDS))).agent_token
+
     async def leave(self, job: LeasedJob) -> None:
         """A job that is completed if nothing is to be done."""
         request = jobs.CompleteJobRequest(job_id=job.id, fence=job.fence, if_idle=True)
-        await refusing(self._jobs.CompleteJob(request, timeout=_LEAVE_SECONDS))
+        await refusing(self._jobs.CompleteJob(request, timeout=_CALL_SECONDS))
 
     def order(self, job: LeasedJob) -> SessionOrder:
         """The job's payload."""

@@ -43,6 +43,10 @@ class Agent(Protocol):
         """Closes a gate; one that is closed already is ignored."""
         ...
 
+    async def renew(self, token: str) -> None:
+        """Its tools go on with this token, in a turn as between two."""
+        ...
+
     async def state(self) -> bytes | None:
         """What another agent needs to go on after the last settled turn; None when there is nothing to keep."""
         ...

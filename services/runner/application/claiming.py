@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from services.kernel import telemetry
+from services.kernel.drain import Drain
 from services.kernel.errors import DeadlineExceeded, Refusal, Unavailable
 from services.kernel.ids import NewId
 from services.runner.application.backoff import MOST_SECONDS, delays
@@ -77,7 +78,7 @@ class Claiming:
         self._most = most
         self._wait = wait
         self._running: dict[asyncio.Task[None], Run] = {}
-        self._draining = asyncio.Event()
+        self._drain = Drain()
         self._claiming = asyncio.Lock()
         self._unheard: tuple[str, int] | None = None
         """claim_id and limit of a claim whose answer has not arrived."""
@@ -85,12 +86,12 @@ class Claiming:
     async def run(self) -> None:
         """Until the drain."""
         async with self._claiming:
-            while not self._draining.is_set():
-                await self._unless_draining(self._claim_and_launch())
+            while not self._drain.begun:
+                await self._drain.cuts_short(self._claim_and_launch())
 
     async def drain(self, grace: float) -> None:
         """No claim from now on; what runs may end within `grace` seconds, then it is stopped and reported so."""
-        self._draining.set()
+        await self._drain.begin()
         async with self._claiming:
             await self._hear_the_last_claim()
         for run in self._running.values():
@@ -149,19 +150,6 @@ class Claiming:
                 await asyncio.sleep(MOST_SECONDS)
                 return []
         raise AssertionError("delays() does not end")
-
-    async def _unless_draining(self, step: Coroutine[Any, Any, None]) -> None:
-        """Runs the step; a drain cuts it short."""
-        stepping = asyncio.create_task(step)
-        draining = asyncio.create_task(self._draining.wait())
-        try:
-            await asyncio.wait({stepping, draining}, return_when=asyncio.FIRST_COMPLETED)
-            if stepping.done():
-                stepping.result()
-        finally:
-            for task in (stepping, draining):
-                task.cancel()
-            await asyncio.gather(stepping, draining, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]

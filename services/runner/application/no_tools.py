@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from services.runner.application.tools import ToolAnswer, ToolOffer, Tools
+from services.runner.application.tools import NewestToken, ToolAnswer, ToolOffer, Tools
 
 _TEXT = "this runner has no tools: no gateway is configured"
 
@@ -15,7 +15,7 @@ class NoTools:
     """Implements application.tools.Toolbox and Tools."""
 
     @asynccontextmanager
-    async def open(self, token: str, turn: str = "") -> AsyncIterator[Tools]:
+    async def open(self, token: NewestToken, turn: str = "") -> AsyncIterator[Tools]:
         """Itself."""
         yield self
 

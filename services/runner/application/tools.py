@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+NewestToken: TypeAlias = Callable[[], str]
+"""A token lives twelve hours and a turn may live longer: it is renewed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Tools(Protocol):
 class Toolbox(Protocol):
     """Where tools come from."""
 
-    def open(self, token: str, turn: str = "") -> AbstractAsyncContextManager[Tools]:
-        """For the session that the token speaks for; to be opened and closed by the task that uses it. Calls that
-        change something name the `turn`, where one is given: what comes after its end is refused (P.1)."""
+    def open(self, token: NewestToken, turn: str = "") -> AbstractAsyncContextManager[Tools]:
+        """For the session that the token speaks for, which is asked for at each call; to be opened and closed by the
+        task that uses it. Calls that change something name the `turn`, where one is given: what comes after its end is
+        refused (P.1)."""
         ...

@@ -15,7 +15,6 @@ from services.streaming.application.agent_ports import Leased
 from services.streaming.application.agents import AgentSide
 from services.streaming.application.working import Working
 from services.streaming.domain.offers import Offer
-from services.streaming.domain.session import Session
 from services.streaming.transport.access import RUNNERS
 from treadle.streaming.v1 import job_service_pb2 as pb
 from treadle.streaming.v1.job_service_pb2_grpc import JobServiceServicer
@@ -30,9 +29,9 @@ _DETAIL_MOST: Final = 16 * 1024
 
 
 class JobServicer(JobServiceServicer):
-    """How runners take sessions. `token_for` mints the agent's own token; None where none is asked for."""
+    """How runners take sessions. `token_for` mints the token of a tenant's session; None where none is asked for."""
 
-    def __init__(self, working: Working, agents: AgentSide, token_for: Callable[[Session], str | None]) -> None:
+    def __init__(self, working: Working, agents: AgentSide, token_for: Callable[[str, str], str | None]) -> None:
         self._working = working
         self._agents = agents
         self._token_for = token_for
@@ -64,6 +63,14 @@ class JobServicer(JobServiceServicer):
         answer.lease_expire_time.FromDatetime(await self._working.heartbeat(request.job_id, request.fence))
         return answer
 
+    async def RenewAgentToken(
+        self, request: pb.RenewAgentTokenRequest, context: _Context
+    ) -> pb.RenewAgentTokenResponse:
+        """For who holds the session's job."""
+        caller(*RUNNERS)
+        hold = await self._agents.hold(request.job_id, request.fence)
+        return pb.RenewAgentTokenResponse(agent_token=self._token_for(hold.key.tenant, hold.key.session) or "")
+
     async def CompleteJob(self, request: pb.CompleteJobRequest, context: _Context) -> pb.CompleteJobResponse:
         """In good order."""
         caller(*RUNNERS)
@@ -89,7 +96,7 @@ class JobServicer(JobServiceServicer):
             "thinking": session.thinking,
             "title": session.title,
             "agent_state": session.agent_state or None,
-            "agent_token": self._token_for(session),
+            "agent_token": self._token_for(session.tenant, session.id),
         }
         job = pb.Job(
             id=leased.job_id,

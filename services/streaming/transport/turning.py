@@ -18,7 +18,6 @@ from services.streaming.application.records import Records
 from services.streaming.application.resuming import Resuming
 from services.streaming.application.sessions import Sessions
 from services.streaming.application.turning import Turning
-from services.streaming.domain.session import Session
 from services.streaming.transport import names, translate
 from services.streaming.transport.access import AUTHORS, PEOPLE, READERS, acting, check_own
 from treadle.streaming.v1 import session_service_pb2 as pb

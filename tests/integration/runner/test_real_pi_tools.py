@@ -108,6 +108,31 @@ async def test_an_abort_ends_a_call_that_hangs_and_the_next_turn_names_itself(op
     assert [call["turn_id"] for call in gateway.of("add_todos")] == ["trn_1", "trn_2"]
 
 
+async def test_a_newer_token_is_used_in_the_turn_under_way(open_pi: Open) -> None:
+    renewed = asyncio.Event()
+
+    async def wait(arguments: dict[str, Any]) -> dict[str, Any]:
+        await renewed.wait()
+        return {"ok": True}
+
+    async with offering(thread_wait=wait, add_todos=echo) as gateway:
+        agent, heard = await open_pi(gateway)
+        await agent.prompt(script(calls(("thread_wait", {})), calls(("add_todos", {})), {"text": "x"}), "", "trn_1")
+        async with asyncio.timeout(60):
+            while not gateway.of("thread_wait"):
+                await asyncio.sleep(0.02)
+        gateway.tokens.clear()
+        await agent.renew("token-2")
+        state = asyncio.create_task(agent._ask("get_state"))
+        await state
+        renewed.set()
+        assert (await heard.settled()).text == "x"
+        assert gateway.tokens == {"Bearer token-2"}
+        kept = await agent.state()
+    assert b"token-2" not in (kept or b"")
+    assert "token" not in repr(heard.events)
+
+
 async def test_without_a_gateway_pi_starts_without_tools_of_ours(open_pi: Open) -> None:
     async with offering(add_todos=echo) as gateway:
         pass

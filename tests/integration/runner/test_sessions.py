@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -20,6 +21,7 @@ from services.runner.main import build
 from services.runner.settings import RunnerSettings
 from tests.fakes.coordination_service import CoordinationServer, FakeCoordination
 from tests.fakes.streaming_service import FakeSession, FakeStreaming, StreamingServer
+from tests.fakes.tool_gateway import offering
 from treadle.streaming.v1 import runner_service_pb2 as pb
 
 LEASE = 3.0
@@ -358,6 +360,44 @@ async def test_who_does_not_answer_in_time_is_gone_on_without(service: FakeStrea
         assert (await settled(service, session)).final_text == "You said: Good morning"
         assert 1.5 < time.monotonic() - began < 6
     await server.stop()
+
+
+async def test_a_turn_that_outlives_its_token_goes_on_with_a_newer_one(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    calls = list[str]()
+
+    async def status(arguments: dict[str, Any]) -> dict[str, Any]:
+        calls.append("one")
+        renewed = session.renewals
+        while len(calls) == 1 and session.renewals < renewed + 2:
+            await asyncio.sleep(0.01)
+        gateway.tokens.clear()
+        return {"ok": True}
+
+    async with offering({"thread_status"}, thread_status=status) as gateway:
+        told = settings.model_copy(update={"gateway_url": gateway.url, "agent_token_seconds": 0.1})
+        async with runner_of(told):
+            session = service.open(agent_token="token-0")
+            session.prompt("[[status]] [[status]] done")
+            await service.until(lambda: len(calls) == 1, 60)
+            assert "Bearer token-0" in gateway.tokens or session.renewals
+            await service.until(lambda: session.settled, 60)
+            await service.until(lambda: session.renewals > 2, 60)
+    assert session.settled[0].final_text.endswith("done")
+    assert "Bearer token-0" not in gateway.tokens
+
+
+async def test_an_agent_whose_token_cannot_be_renewed_leaves_at_its_next_pause(
+    service: FakeStreaming, settings: RunnerSettings
+) -> None:
+    service.renews = False
+    async with runner_of(settings.model_copy(update={"agent_token_seconds": 0.1})):
+        session = service.open(agent_token="token-0")
+        session.prompt("hello")
+        assert (await settled(service, session)).final_text == "You said: hello"
+        await service.until(lambda: session.ends, 60)
+        assert (session.ends, session.renewals > 0) == (["completed"], True)
 
 
 def _token(session: str) -> str:

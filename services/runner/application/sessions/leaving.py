@@ -10,17 +10,13 @@ from typing import Final
 
 from services.kernel.errors import NotAllowed, Refusal
 
-OLD_SECONDS: Final = 6 * 3600.0
-"""The token of an agent is good for twelve hours: one that is older than half of that leaves at the next pause."""
 _AGAIN_SECONDS: Final = 0.1
-_PAUSE_SECONDS: Final = 60.0
 
 
 class Leaving:
     """Of one agent. `idle` and `busy` say how it is, `once` and `for_good` that it should go."""
 
-    def __init__(self, old_after: float = OLD_SECONDS) -> None:
-        self._old_after = old_after
+    def __init__(self) -> None:
         self._idle_since: float | None = None
         self._idle = asyncio.Event()
         self._asked = asyncio.Event()
@@ -52,13 +48,6 @@ class Leaving:
         """Go as soon as there is nothing to do."""
         self._for_good = True
         self._asked.set()
-
-    async def grow_old(self) -> None:
-        """Asks it to go, once it is old. Runs until cancelled."""
-        await asyncio.sleep(self._old_after)
-        while True:
-            self.once()
-            await asyncio.sleep(min(self._old_after, _PAUSE_SECONDS))
 
     async def when_idle(self, leave: Callable[[], Awaitable[None]]) -> None:
         """Ends when it has left. An owner that cannot be asked is no reason to stay where the runner stops."""

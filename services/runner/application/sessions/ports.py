@@ -79,6 +79,10 @@ class SessionOwner(Protocol):
         """The agent's state that a job names."""
         ...
 
+    async def token(self, job: LeasedJob) -> str:
+        """A new token for the session's agent. Raises a refusal."""
+        ...
+
     async def leave(self, job: LeasedJob) -> None:
         """Ends the job before the agent is stopped. NotAllowed where a turn is under way: go on with it."""
         ...

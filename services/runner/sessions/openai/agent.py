@@ -80,6 +80,7 @@ class OpenAiAgent:
         self._endpoint = endpoint
         self._toolbox = toolbox
         self._task = task
+        self._token = task.token
         self._emit = emit
         self._reply = Reply()
         self._asked = 0
@@ -131,6 +132,10 @@ class OpenAiAgent:
     async def answer_gate(self, key: str, reply: GateReply) -> None:
         """It opens none."""
 
+    async def renew(self, token: str) -> None:
+        """From the next call on."""
+        self._token = token
+
     async def state(self) -> bytes | None:
         """The conversation."""
         return self._conversation.state()
@@ -154,7 +159,7 @@ class OpenAiAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure
         try:
-            async with self._toolbox.open(self._task.token, self._turn_id) as tools:
+            async with self._toolbox.open(lambda: self._token, self._turn_id) as tools:
                 end = await self._converse(tools)
         except openai.APITimeoutError:
             end = TurnFailure.PROVIDER_TIMEOUT

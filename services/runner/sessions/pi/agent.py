@@ -15,7 +15,7 @@ from services.runner.domain.agent import GateReply, Outcome, TurnFailure
 from services.runner.domain.context import with_context
 from services.runner.sessions.pi.child import Child
 from services.runner.sessions.pi.framing import BrokenFraming, Framing, Record, written
-from services.runner.sessions.pi.launch import Launch
+from services.runner.sessions.pi.launch import RENEW, Launch
 from services.runner.sessions.pi.mapper import Mapper, Send, Step
 
 _log = telemetry.get_logger("runner.pi")
@@ -87,6 +87,12 @@ class PiAgent:
     async def answer_gate(self, key: str, reply: GateReply) -> None:
         """Closes a dialog."""
         await self._do(lambda: self._mapper.answer(key, reply))
+
+    async def renew(self, token: str) -> None:
+        """By a command of our extension, which Pi takes in the middle of a turn as well."""
+        if self._child is not None and self._launch.has_tools:
+            told = {"id": next(self._ids), "type": "prompt", "message": f"{RENEW} {token}"}
+            await self._child.write(written(told))
 
     async def state(self) -> bytes | None:
         """Pi's session file."""

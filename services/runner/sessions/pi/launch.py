@@ -19,6 +19,8 @@ from services.runner.sessions.pi.framing import Record
 _log = telemetry.get_logger("runner.pi")
 TURN_MARK: Final = "treadle:turn "
 """How the line begins that tools.mjs takes off every prompt."""
+RENEW: Final = "/treadle-token"
+"""The command by which tools.mjs gets a newer token."""
 _HERE: Final = Path(__file__).parent
 REVIEWER: Final = _HERE / "reviewer.mjs"
 TOOLS: Final = _HERE / "tools.mjs"
@@ -59,7 +61,12 @@ class Launch:
     def prompt(self, words: str, turn: str) -> str:
         """What Pi is sent: where our tools are there, the words after a line that names their turn. They are never
         without it, so that no words of a person are a command of tools.mjs or name a turn themselves."""
-        return f"{TURN_MARK}{turn}\n{words}" if self._installation.gateway_url else words
+        return f"{TURN_MARK}{turn}\n{words}" if self.has_tools else words
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether tools.mjs is part of it."""
+        return bool(self._installation.gateway_url)
 
     def check(self, answer: Record) -> None:
         """Pi starts anew without a word when it cannot take the file: it is empty. Raises AgentFault."""
@@ -96,7 +103,7 @@ class Launch:
     def _command(self) -> list[str]:
         extensions = [
             REVIEWER,
-            *([TOOLS] if self._installation.gateway_url else []),
+            *([TOOLS] if self.has_tools else []),
             *([FAUX] if self._task.provider in FAUX_PROVIDERS else []),
         ]
         chosen = [("--provider", self._task.provider), ("--model", self._task.model)]

@@ -85,6 +85,7 @@ class ScriptedAgent:
 
     def __init__(self, task: AgentTask, emit: Emit, pace: float, toolbox: Toolbox) -> None:
         self._task = task
+        self._token = task.token
         self._emit = emit
         self._pace = pace
         self._toolbox = toolbox
@@ -146,6 +147,10 @@ class ScriptedAgent:
             self._gate = None
             self._answer.set_result(reply)
 
+    async def renew(self, token: str) -> None:
+        """From the next call on."""
+        self._token = token
+
     async def state(self) -> bytes | None:
         """The prompts so far."""
         return orjson.dumps({"prompts": self._prompts})
@@ -159,7 +164,7 @@ class ScriptedAgent:
     async def _run(self) -> None:
         end: Outcome | TurnFailure = Outcome.OK
         try:
-            async with self._toolbox.open(self._task.token, self._turn_id) as tools:
+            async with self._toolbox.open(lambda: self._token, self._turn_id) as tools:
                 self._team = Teamwork(lambda name, arguments: self._use(tools, name, arguments), self._context)
                 while self._steps:
                     await self._do(self._steps.popleft())

@@ -1,4 +1,4 @@
-"""When an agent leaves: asked while idle, for good as soon as it is, when it is old, and never against its owner."""
+"""When an agent leaves: asked while idle, for good as soon as it is, and never against its owner."""
 
 from __future__ import annotations
 
@@ -81,13 +81,3 @@ async def test_for_good_an_owner_that_is_away_keeps_nobody() -> None:
     leaving.for_good()
     await left(leaving, owner)
     assert owner.asked == 1
-
-
-async def test_an_old_one_leaves_at_the_next_pause() -> None:
-    leaving, owner = Leaving(old_after=0.05), Owner()
-    leaving.busy()
-    growing = asyncio.create_task(leaving.grow_old())
-    await stays(leaving, owner)
-    leaving.idle()
-    await left(leaving, owner)
-    growing.cancel()
