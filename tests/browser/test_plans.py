@@ -239,6 +239,44 @@ async def test_a_document_is_written_locked_and_a_later_writer_is_told(panel: Pa
     assert (await plans.sessions.read(session, "/documents/notes.md"))["content"] == "mine"
 
 
+async def test_a_document_is_deleted_after_a_question_and_not_where_it_changed_meanwhile(
+    panel: Panel, plans: Plans
+) -> None:
+    session = await plans.sessions.create("Documents that go")
+    for key in ("notes.md", "kept.md"):
+        await plans.call("PUT", f"/api/sessions/{session}/documents/{key}", {"content": "first"})
+    await panel.open(session)
+    entry = panel.panel.locator('[data-document="notes.md"]')
+    await entry.get_by_role("button", name="notes.md").first.click()
+    await panel.page.get_by_role("button", name="Delete…").click()
+    asked = panel.page.get_by_role("dialog", name="Delete notes.md?")
+    await asked.get_by_role("button", name="Keep it").click()
+    await expect(asked).to_have_count(0)
+    await panel.page.get_by_role("button", name="Delete…").click()
+    await asked.get_by_role("button", name="Delete").click()
+    await expect(panel.page.get_by_role("dialog")).to_have_count(0)
+    await expect(entry).to_have_count(0)
+    await expect(panel.panel.locator('[data-document="kept.md"]')).to_have_count(1)
+    listed = (await plans.sessions.read(session, "/documents"))["documents"]
+    assert [one["key"] for one in listed] == ["kept.md"]
+
+
+async def test_what_the_agent_was_told_of_objective_and_plan_stands_with_its_turn(panel: Panel, plans: Plans) -> None:
+    session = await plans.sessions.create("Told of its plan")
+    await plans.objective(session, "Weave a scarf")
+    await plans.add(session, "Dress the loom")
+    await plans.sessions.prompt(session, "go on")
+    await plans.sessions.waits(session, "idle")
+    await plans.add(session, "Added since")
+    stored = await plans.sessions.read(session, "/plan/context?turn=1")
+    await panel.open(session)
+    await panel.page.locator("[data-turn]").get_by_role("button", name="What the agent was told").click()
+    dialog = panel.page.get_by_role("dialog", name="What the agent was told")
+    await expect(dialog.get_by_role("region", name="Of objective and plan")).to_contain_text(stored["sha256"])
+    await expect(dialog.locator("[data-told]")).to_have_text(stored["text"], use_inner_text=False)
+    await expect(dialog).not_to_contain_text("Added since")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_panel_fits_a_phone(windows: Windows, plans: Plans, scheme: str, shots: object) -> None:
     session = await plans.sessions.said("A plan on a phone", "first")
