@@ -20,34 +20,24 @@ from services.coordination.adapters.wake import Wake
 from services.coordination.application.work import Note, Report
 from services.coordination.domain import facts, limits
 from services.coordination.domain.worker import Coordinator, Worker
-from services.kernel import idempotency, jobs, outbox
+from services.kernel import jobs, outbox
 from services.kernel.ids import new_id
+from services.kernel.keyed_work import KeyedWork
 from services.kernel.postgres import Database, Tx
-from services.kernel.principal import Principal
 
 JOB_KIND = "worker"
 
 
-class PostgresWork:
+class PostgresWork(KeyedWork):
     """Fills `Work`. `touched`: the coordinators of which something changed; `facts`, `jobs`, `duties`: whether any
     were written, so that who handles them is woken."""
 
     def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-        self._key: idempotency.Key | None = None
+        super().__init__(tx)
         self.touched: dict[str, None] = {}
         self.facts = False
         self.jobs = False
         self.duties = False
-
-    async def remember(self, caller: Principal, method: str, request_id: str, digest: bytes) -> bytes | None:
-        """The key is inserted first."""
-        self._key = idempotency.key_for(caller, method, request_id)
-        return await idempotency.remember(self._tx, self._key, digest)
-
-    async def store(self, answer: bytes) -> None:
-        """For repeats."""
-        await idempotency.store(self._tx, self._key, answer)
 
     async def hold_sessions(self, tenant: str, *session_ids: str) -> None:
         """Locks of this transaction on the ids' digests, in their order."""

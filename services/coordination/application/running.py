@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from services.coordination.application.ending import SYSTEM, End, bill, end_worker
 from services.coordination.application.last_words import LastWords
@@ -19,6 +19,7 @@ from services.coordination.domain.adoption import unless_faster
 from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.worker import Coordinator, Reason, Status, Worker
 from services.kernel.clock import Clock
+from services.kernel.drain import Drain
 from services.kernel.errors import Conflict, Unavailable
 from services.kernel.telemetry import get_logger
 from services.kernel.text import storable
@@ -57,11 +58,11 @@ class Running:
         self._bells = bells
         self._clock = clock
         self._lease = lease
-        self._draining = asyncio.Event()
+        self._drain = Drain()
 
     async def drained(self) -> None:
         """Ends every long-poll."""
-        self._draining.set()
+        await self._drain.begin()
 
     async def claim(self, runner_id: str, claim_id: str, most: int, wait: float) -> Sequence[Leased]:
         """Leases workers of one coordinator as soon as there are any; empty after `wait` seconds. A repeated claim_id
@@ -76,9 +77,9 @@ class Running:
                 for group in _by_coordinator(queued):
                     leased = leased or await self._take(group, runner_id, claim_id)
                 left = until - loop.time()
-                if leased or left <= 0 or self._draining.is_set():
+                if leased or left <= 0 or self._drain.begun:
                     return leased
-                await self._wait(bell.wait(min(left, _CONTENDED_POLL if queued else _POLL)))
+                await self._drain.cuts_short(bell.wait(min(left, _CONTENDED_POLL if queued else _POLL)))
 
     async def heartbeat(self, job_id: str, fence: int, beat: Beat) -> tuple[datetime, bool]:
         """Keeps the lease (or ends it) and books what the worker has cost; answers the lease's end, and whether to
@@ -200,15 +201,6 @@ class Running:
         if worker.status is not Status.RUNNING:
             await work.fact(run, "running", SYSTEM, now, before=worker.status)
         return run
-
-    async def _wait(self, rung: Coroutine[Any, Any, bool]) -> None:
-        """Until the bell, the time, or the drain."""
-        waits = [asyncio.create_task(rung), asyncio.create_task(self._draining.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
 
 
 async def locked(work: RunWork, whose: Whose) -> tuple[Coordinator, Worker]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from services.kernel.postgres import Tx
+from services.kernel.keyed_work import KeyedWork
 from services.planning.adapters import branch_sql as sql
 from services.planning.adapters.rows import branch_of, branch_values
 from services.planning.domain.branch import LEASE, Branch
 
 
-class BranchWork:
+class BranchWork(KeyedWork):
     """The part of `Work` that is about branches."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     async def add_branch(self, branch: Branch) -> None:
         """A new record."""

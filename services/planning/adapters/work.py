@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from services.kernel import idempotency, outbox
+from services.kernel import outbox
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database, Tx
-from services.kernel.principal import Principal
 from services.planning.adapters import keeping, read_sql, removing, rows, turn_sql
 from services.planning.adapters import workspace_sql as sql
 from services.planning.adapters.branch_work import BranchWork
@@ -29,17 +28,7 @@ class PostgresWork(BranchWork, ContextWork):
 
     def __init__(self, tx: Tx) -> None:
         super().__init__(tx)
-        self._key: idempotency.Key | None = None
         self.facts = False
-
-    async def remember(self, caller: Principal, method: str, request_id: str, digest: bytes) -> bytes | None:
-        """The key is inserted first."""
-        self._key = idempotency.key_for(caller, method, request_id)
-        return await idempotency.remember(self._tx, self._key, digest)
-
-    async def store(self, answer: bytes) -> None:
-        """For repeats."""
-        await idempotency.store(self._tx, self._key, answer)
 
     async def reserve(self, tenant: str, session_id: str) -> None:
         """A row that is not there yet cannot be locked: its name is."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Float, bindparam, case, func, insert, select, update
 
-from services.kernel import frames, idempotency, jobs
+from services.kernel import frames, jobs
+from services.kernel.keyed_work import KeyedWork
 from services.kernel.postgres import Database, Tx, compiled
-from services.kernel.principal import Principal
 from services.streaming.adapters import gate_rows, turn_rows
 from services.streaming.adapters.postgres import SHOWN, fact, say_line, session_of
 from services.streaming.adapters.tables import SESSIONS
@@ -78,23 +78,13 @@ _OFFERS = compiled(
 )
 
 
-class PostgresWork:
+class PostgresWork(KeyedWork):
     """Fills `Work`; `touched` are the sessions that something was said about, `jobs` whether one was queued."""
 
     def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-        self._key: idempotency.Key | None = None
+        super().__init__(tx)
         self.touched: dict[SessionKey, None] = {}
         self.jobs = False
-
-    async def remember(self, caller: Principal, method: str, request_id: str, digest: bytes) -> bytes | None:
-        """The key is inserted first."""
-        self._key = idempotency.key_for(caller, method, request_id)
-        return await idempotency.remember(self._tx, self._key, digest)
-
-    async def store(self, answer: bytes) -> None:
-        """For repeats."""
-        await idempotency.store(self._tx, self._key, answer)
 
     async def lock(self, key: SessionKey) -> Session:
         """FOR UPDATE: commands of one session stand in a line, in whatever process."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
+from services.kernel.drain import Drain
 from services.streaming.application.agent_ports import Agents, Bells, Leased
 from services.streaming.domain.offers import Offer
 
@@ -21,11 +21,11 @@ class Working:
     def __init__(self, rows: Agents, bells: Bells) -> None:
         self._rows = rows
         self._bells = bells
-        self._draining = asyncio.Event()
+        self._drain = Drain()
 
     async def drained(self) -> None:
         """Ends every long-poll."""
-        self._draining.set()
+        await self._drain.begin()
 
     async def claim(
         self, runner_id: str, claim_id: str, offers: Sequence[Offer], most: int, wait: float
@@ -41,19 +41,10 @@ class Working:
             while True:
                 leased = await self._rows.claim(adapters, runner_id, claim_id, most)
                 left = until - loop.time()
-                if leased or left <= 0 or self._draining.is_set():
+                if leased or left <= 0 or self._drain.begun:
                     return leased
-                await self._wait(bell.wait(min(left, _POLL)))
+                await self._drain.cuts_short(bell.wait(min(left, _POLL)))
 
     async def heartbeat(self, job_id: str, fence: int) -> datetime:
         """Keeps the lease."""
         return await self._rows.heartbeat(job_id, fence)
-
-    async def _wait(self, rung: Coroutine[Any, Any, bool]) -> None:
-        """Until the bell, the time, or the drain."""
-        waits = [asyncio.create_task(rung), asyncio.create_task(self._draining.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()

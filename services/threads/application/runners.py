@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from services.kernel import telemetry
+from services.kernel.drain import Drain
 from services.kernel.errors import Conflict, Invalid, Refusal
 from services.threads.application.catalogue import Catalogue, offered
 from services.threads.application.commands import Call, Commands, has_jobs
@@ -66,11 +67,11 @@ class Runners:
         self._commands = commands
         self._schemas = schemas
         self._timing = timing
-        self._draining = asyncio.Event()
+        self._drain = Drain()
 
     async def drained(self) -> None:
         """End every long-poll: this process stops."""
-        self._draining.set()
+        await self._drain.begin()
 
     async def claim(
         self, actor: Actor | None, kinds: Sequence[JobKind], runner_id: str, claim_id: str, most: int, wait: float
@@ -81,9 +82,10 @@ class Runners:
             heard = self._wake.heard()
             leased, busy = await self._claim_once(actor, kinds, runner_id, claim_id, most)
             left = end - asyncio.get_running_loop().time()
-            if leased or left <= 0 or self._draining.is_set():
+            if leased or left <= 0 or self._drain.begun:
                 return leased
-            await self._wait(heard, min(left, _BUSY_POLL if busy else _POLL))
+            rest = self._wake.wait_for_jobs(heard, min(left, _BUSY_POLL if busy else _POLL))
+            await self._drain.cuts_short(rest)
 
     async def heartbeat(self, job_id: str, fence: int) -> tuple[datetime, bool]:
         """The lease's new end, and whether to stop."""
@@ -273,18 +275,6 @@ class Runners:
             late = c.RecordLateResult(success, code)
             await self._commands.decided(work, Call(job.tenant, actor or LATE), thread, late)
         await self._wake.committed(jobs=False)
-
-    async def _wait(self, heard: int, seconds: float) -> None:
-        """Until a ping, the time, or the drain."""
-        waits = [
-            asyncio.create_task(self._wake.wait_for_jobs(heard, seconds)),
-            asyncio.create_task(self._draining.wait()),
-        ]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
 
 
 def backoff(timing: Timing, attempt: int) -> timedelta:
