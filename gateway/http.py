@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 from gateway.problems import MEDIA_TYPE, Problem
-from gateway.refusals import SlowBody
+from gateway.refusals import SlowBody, WrongMediaType
 from services.kernel.errors import TooLarge
 
 Scope = MutableMapping[str, Any]
@@ -33,7 +33,12 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
-    """The whole body; TooLarge above `most` bytes, SlowBody when it does not arrive within `seconds`."""
+    """The whole body; TooLarge above `most` bytes, SlowBody when it does not arrive within `seconds`. A body that says
+    that it is packed is refused: unpacked it may be of any size."""
+    if (header(scope, b"content-encoding") or "identity").lower() != "identity":
+        raise WrongMediaType(
+            "BODY_ENCODED", "send the body as it is, without Content-Encoding", {"accept-encoding": ""}
+        )
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdecimal() and int(declared) > most:
         raise _too_large(most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from typing import Any
 
@@ -175,6 +176,17 @@ async def test_header_and_body_must_not_differ(gateway: Gateway) -> None:
     problem(long, 400, "INVALID_FIELD")
     named = await gateway.http.post(path, json={"name": "threads/thr_2"})
     problem(named, 400, "UNKNOWN_FIELD")
+
+
+async def test_a_packed_body_is_refused_before_it_is_read(gateway: Gateway) -> None:
+    for encoding in ("gzip", "br", "deflate, gzip"):
+        headers = {**JSON, "content-encoding": encoding}
+        refused = await gateway.http.post("/api/threads", content=gzip.compress(b'{"title":"x"}'), headers=headers)
+        problem(refused, 415, "BODY_ENCODED")
+        assert refused.headers["accept-encoding"] == ""
+    assert gateway.script.asked == []
+    plain = await gateway.http.post("/api/threads", json={"title": "x"}, headers={"content-encoding": "identity"})
+    assert plain.status_code == 200
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a!", "x" * 129, "\u00e9"])
