@@ -69,6 +69,11 @@ class Client:
         """As `post`."""
         return await self._send("PUT", path, body, key)
 
+    async def delete(self, path: str, etag: str = "", key: str | None = None) -> Json:
+        """As `post`. `etag`: refused where what is there has another."""
+        headers = {"idempotency-key": key or str(uuid.uuid4()), **({"if-match": etag} if etag else {})}
+        return _answer(await self._ask("DELETE", path, headers=headers))
+
     async def _send(self, verb: str, path: str, body: Json, key: str | None) -> Json:
         headers = {"idempotency-key": key or str(uuid.uuid4())}
         return _answer(await self._ask(verb, path, json=body, headers=headers))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from services.cli.commands import plans, sessions, threads, workers
+from services.cli.commands import documents, plans, sessions, threads, workers
 from services.cli.commands.demo import demo
 from services.cli.commands.doctor import doctor
 from services.cli.commands.inbox import inbox
@@ -34,6 +34,7 @@ app.add_typer(threads.app, name="threads")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(workers.app, name="workers")
 app.add_typer(plans.app, name="plan")
+app.add_typer(documents.app, name="documents")
 app.command()(doctor)
 app.command()(serve)
 app.command()(migrate)

@@ -22,6 +22,7 @@ class PlanGateway:
     difference: Json = field(default_factory=dict)
     forking: int = 2
     ends: Json = field(default_factory=lambda: {"state": "ready"})
+    documents: dict[str, Json] = field(default_factory=dict)
     told: Json = field(default_factory=dict)
     asked: list[Json] = field(default_factory=list)
     url: str = ""
@@ -33,6 +34,8 @@ class PlanGateway:
                 Route(at + "/objective", self._objective),
                 Route(at + "/plan", self._plan),
                 Route(at + "/turns/{turn}/workspace", self._workspace),
+                Route(at + "/documents", self._listed),
+                Route(at + "/documents/{key}", self._document, methods=["GET", "DELETE"]),
                 Route(at + "/plan/context", self._context),
                 Route(at + "/branches", self._branches, methods=["POST"]),
                 Route(at + "/branch", self._branch),
@@ -59,6 +62,21 @@ class PlanGateway:
             problem = {"status": 404, "detail": "no such turn", "reason": "TURN_NOT_FOUND", "metadata": {}}
             return JSONResponse(problem, 404)
         return JSONResponse({"objective": f"as of turn {turn}", "turn": turn, "live": False})
+
+    async def _listed(self, request: Request) -> Response:
+        return JSONResponse({"documents": [{**one, "content": ""} for one in self.documents.values()]})
+
+    async def _document(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        found = self.documents.get(key)
+        if found is None:
+            problem = {"status": 404, "detail": "no such document", "reason": "DOCUMENT_NOT_FOUND", "metadata": {}}
+            return JSONResponse(problem, 404)
+        if request.method == "GET":
+            return JSONResponse(found)
+        self.asked.append({"delete": key, "etag": request.headers["if-match"]})
+        del self.documents[key]
+        return JSONResponse({})
 
     async def _context(self, request: Request) -> Response:
         turn = int(request.query_params.get("turn", self.told.get("turn", 0)))

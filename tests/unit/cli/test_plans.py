@@ -94,3 +94,25 @@ def test_diff_tells_what_is_there_and_not_here(cli: Cli, plans: PlanGateway) -> 
     assert "warp → warp it (done there)" in lines[3]
     plans.difference = {"objective_changed": False, "objective": "", "other_objective": "", "changes": []}
     assert cli("plan", "diff", SESSION, OTHER).out.strip() == "no difference"
+
+
+def test_documents_are_listed_read_and_deleted_as_they_were_seen(cli: Cli, plans: PlanGateway) -> None:
+    assert cli("documents", "list", SESSION).out.strip() == "no documents"
+    for key, locked in (("notes.md", True), ("b", False)):
+        plans.documents[key] = {
+            "key": key,
+            "content": "hello \x1b[31m",
+            "size": 12,
+            "locked": locked,
+            "etag": '"3-ab"',
+            "updated_by": "agent",
+        }
+    lines = cli("documents", "list", SESSION).out.splitlines()
+    assert [line.split() for line in lines[-2:]] == [["notes.md", "12", "locked", "agent"], ["b", "12", "agent"]]
+    assert cli("documents", "show", SESSION, "notes.md").out == "hello \N{REPLACEMENT CHARACTER}[31m\n"
+    assert cli("documents", "show", SESSION, "other").code == 3
+    gone = cli("documents", "delete", SESSION, "notes.md", "--yes")
+    assert (gone.code, gone.out) == (0, "")
+    assert plans.asked == [{"delete": "notes.md", "etag": '"3-ab"'}]
+    assert cli("documents", "delete", SESSION, "notes.md", "--yes").code == 3
+    assert list(plans.documents) == ["b"]
