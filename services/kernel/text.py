@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 REPLACEMENT = "\ufffd"
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Between letters of Persian and Hindi, and inside of many emoji."""
 
 
 def encodable(text: str) -> str:
@@ -18,6 +21,14 @@ def encodable(text: str) -> str:
 def storable(text: str) -> str:
     """As `encodable`, and U+FFFD for NUL, which Postgres refuses."""
     return encodable(text).replace("\0", REPLACEMENT)
+
+
+def is_one_line(text: str) -> bool:
+    """Whether it is one line that shows what it holds: no controls, line ends, direction marks or other invisible
+    characters but spaces, the wide ones too, and joiners."""
+    return text.isprintable() or all(
+        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
+    )
 
 
 def storable_json(value: Any) -> Any:

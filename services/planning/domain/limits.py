@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from services.kernel.errors import Invalid, TooLarge
+from services.kernel.text import is_one_line
 
 OBJECTIVE_MOST: Final = 500
 STEP_TEXT_MOST: Final = 500
@@ -48,7 +49,7 @@ def title_text(title: str) -> str:
     _no_nul(title, "title")
     if len(title) > TITLE_MOST:
         raise too_long("title", TITLE_MOST)
-    if not title.isprintable():
+    if not is_one_line(title):
         raise Invalid("INVALID_ARGUMENT", "title must be one line of printable characters", field="title")
     return title.strip()
 

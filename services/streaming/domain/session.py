@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from services.kernel.errors import Invalid
+from services.kernel.text import is_one_line
 
 EXTERNAL: Final = "external"
 """The adapter of sessions that are driven from outside."""
@@ -97,7 +98,7 @@ def new_session(
 
 def check_title(title: str) -> None:
     """Invalid where it is no title."""
-    if len(title) > _TITLE_MOST or not title.isprintable():
+    if len(title) > _TITLE_MOST or not is_one_line(title):
         raise _invalid("title", f"title must be one line of at most {_TITLE_MOST} printable characters")
 
 
