@@ -32,7 +32,7 @@ export function Button({ look = "plain", hint, className = "", children, type = 
 
 /** A key cap. Hidden where there is no keyboard to press it on. */
 export function Key({ children, inherit = false }: { children: string; inherit?: boolean }) {
-  const colour = inherit ? "border-current opacity-75" : "border-line-strong bg-raised text-muted";
+  const colour = inherit ? "border-current" : "border-line-strong bg-raised text-muted";
   return (
     <kbd
       aria-hidden={inherit || undefined}
