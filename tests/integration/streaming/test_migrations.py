@@ -13,10 +13,24 @@ from sqlalchemy.pool import NullPool
 from services.engines import Engines
 from services.kernel import migrations
 from services.kernel.ids import new_id
+from services.kernel.postgres import Database
 
 PACKAGE = "services.streaming.migrations"
 VERSIONS = Path(migrations.__file__).parents[1] / "streaming/migrations/versions"
 OLD = ("0001", "0002", "0003")
+
+
+SESSION = """
+    INSERT INTO sessions
+        (tenant, id, state, title, adapter, provider, model, thinking, created_at, updated_at, forked_from, fork_turn)
+    VALUES ('default', $1, 'idle', '', 'scripted', '', '', 'medium', now(), now(), $2, $3)
+"""
+TURN = """
+    INSERT INTO turns (tenant, session_id, id, number, state, outcome, text, asked_by, after_seq, created_at, ended_at,
+        origin_turn_id)
+    VALUES ('default', $1, $2, $3, 'idle', 'aborted', 'x', 'user:local', 0, now(), now(), $4)
+"""
+SHARE = "INSERT INTO stretches VALUES ('default', $1, $2, $3, 0, 0)"
 
 
 @pytest.fixture
@@ -78,3 +92,23 @@ async def test_turns_of_before_are_numbered_by_session_in_their_order(old_url: s
     with pytest.raises(asyncpg.CheckViolationError):
         await raw.execute("UPDATE turns SET state = 'starting' WHERE id = 'trn_old'")
     await raw.close()
+
+
+async def test_code_that_copies_turns_makes_no_half_branches_and_deletes_nothing_that_is_shared(
+    database: Database,
+) -> None:
+    async with database.connection() as tx:
+        raw = tx.raw
+        for session, origin, fork in (("ses_a", "", 0), ("ses_b", "ses_a", 1), ("ses_c", "ses_a", 1)):
+            await raw.execute(SESSION, session, origin, fork)
+        await raw.execute(TURN, "ses_a", "trn_1", 1, "")
+        await raw.execute(TURN, "ses_b", "trn_2", 1, "trn_1")  # as code of before goes on doing
+        await raw.execute(SHARE, "ses_c", "ses_a", 1)
+        await raw.execute(TURN, "ses_c", "trn_3", 2, "")
+        await raw.execute(SESSION, "ses_d", "ses_c", 2)
+        with pytest.raises(asyncpg.SerializationError):  # it would be a branch without turn 1: try again
+            await raw.execute(TURN, "ses_d", "trn_4", 2, "trn_3")
+        with pytest.raises(asyncpg.ForeignKeyViolationError):
+            await raw.execute("DELETE FROM sessions WHERE id = 'ses_a'")
+        await raw.execute("DELETE FROM sessions WHERE id = 'ses_c'")
+        await raw.execute("DELETE FROM sessions WHERE id = 'ses_a'")
