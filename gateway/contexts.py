@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import Descriptor, FileDescriptor, MethodDescriptor, ServiceDescriptor
 
 from treadle.coordination.v1 import coordination_service_pb2
 from treadle.planning.v1 import planning_service_pb2
-from treadle.streaming.v1 import feed_service_pb2, session_service_pb2
+from treadle.streaming.v1 import feed_service_pb2, session_event_pb2, session_service_pb2
 from treadle.threads.v1 import catalog_service_pb2, thread_service_pb2
 
 MODULES: Final[dict[str, tuple[ModuleType, ...]]] = {
@@ -29,6 +29,13 @@ def services() -> list[tuple[str, ServiceDescriptor]]:
             file: FileDescriptor = module.DESCRIPTOR
             found += [(context, service) for service in file.services_by_name.values()]
     return found
+
+
+def events_of(feed: MethodDescriptor) -> Descriptor:
+    """The message whose oneof names the events of a feed; frames carry them as JSON."""
+    of_session = feed.name == "SubscribeSession"
+    events = session_event_pb2.SessionEvent if of_session else session_event_pb2.FeedEvent
+    return events.DESCRIPTOR
 
 
 INJECTION: Final = coordination_service_pb2.DESCRIPTOR.services_by_name["CoordinationService"].methods_by_name[

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from gateway.contexts import events_of
 from gateway.openapi.comments import comments
 from gateway.openapi.problem_schema import PROBLEM, responses
 from gateway.openapi.schemas import KEY_PATTERN, Schema, Schemas, behavior
@@ -103,13 +104,11 @@ def _body(route: Route, schemas: Schemas) -> dict[str, Any]:
 
 def _answer(route: Route, schemas: Schemas) -> dict[str, Any]:
     if route.feed:
-        text = "Server-Sent Events: named events with ids, one line of JSON each; comments keep the connection alive."
-        return {"description": text, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+        text = "Server-Sent Events with ids, one line of JSON each (`x-events`); comments keep the connection alive."
+        return _stream(text, events_of(route.method), schemas)
     if route.streaming:
         text = "Server-Sent Events without ids, one line of JSON each (`x-events`); comments keep the connection alive."
-        events = {event.name: schemas.field(event) for event in route.response.oneofs[0].fields}
-        content = {"schema": {"type": "string"}, "x-events": events}
-        return {"description": text, "content": {"text/event-stream": content}}
+        return _stream(text, route.response, schemas)
     answer: dict[str, Any] = {
         "description": comments().get(route.response.full_name) or "The answer.",
         "content": {"application/json": {"schema": schemas.reference(route.response)}},
@@ -117,6 +116,13 @@ def _answer(route: Route, schemas: Schemas) -> dict[str, Any]:
     if "etag" in route.response.fields_by_name:
         answer["headers"] = {"ETag": {"description": "The resource's etag.", "schema": {"type": "string"}}}
     return answer
+
+
+def _stream(text: str, events: Descriptor, schemas: Schemas) -> dict[str, Any]:
+    """A stream of the members of the message's oneof: the name of each event, and what its data is."""
+    named = {event.name: schemas.field(event) for event in events.oneofs[0].fields}
+    content = {"schema": {"type": "string"}, "x-events": named}
+    return {"description": text, "content": {"text/event-stream": content}}
 
 
 def _parameters(route: Route, schemas: Schemas) -> Iterator[dict[str, Any]]:

@@ -211,7 +211,14 @@ def test_the_document_is_valid_openapi_and_names_every_route() -> None:
     waiting = operations["CoordinationService_WaitWorkers"]
     assert set(waiting["responses"]["200"]["content"]["text/event-stream"]["x-events"]) == {"worker", "done"}
     assert "Last-Event-ID" not in {parameter["name"] for parameter in waiting["parameters"]}
-    assert "text/event-stream" in operations["FeedService_SubscribeTenant"]["responses"]["200"]["content"]
+    for feed, event in (
+        ("SubscribeSession", "worker_result"),
+        ("SubscribeWorkers", "worker"),
+        ("SubscribeTenant", "plan"),
+    ):
+        content = operations[f"FeedService_{feed}"]["responses"]["200"]["content"]["text/event-stream"]
+        assert content["x-events"][event]["$ref"].startswith("#/components/schemas/streaming.")
+        assert content["x-events"]["reset"]["description"]
 
 
 @pytest.mark.parametrize("route", UNARY, ids=ident)

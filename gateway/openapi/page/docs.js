@@ -14,15 +14,30 @@ const typeOf = (schema) => {
   return schema.format || schema.type || "any JSON";
 };
 
+const refOf = (schema) => schema.$ref || (schema.items && refOf(schema.items)) ||
+  (schema.additionalProperties && refOf(schema.additionalProperties)) || "";
+
 const row = (name, kind, text) =>
-  el("tr", {}, el("td", {}, el("code", { textContent: name })), el("td", { textContent: kind }), el("td", { textContent: text || "" }));
+  el("tr", {}, el("td", {}, el("code", { textContent: name })), el("td", {}, kind), el("td", { textContent: text || "" }));
+
+// A type by its name; where it is one of ours it unfolds, and is filled only then: types contain one another.
+const kindOf = (doc, schema) => {
+  const ref = refOf(schema);
+  if (!ref) return typeOf(schema);
+  const details = el("details", { className: "type" }, el("summary", { textContent: typeOf(schema) }));
+  details.addEventListener("toggle", () => details.append(schemaTable(doc, { $ref: ref })), { once: true });
+  return details;
+};
+
+const membersTable = (doc, members, required = new Set()) =>
+  el("table", {}, ...Object.entries(members).map(([name, member]) =>
+    row(required.has(name) ? `${name} *` : name, kindOf(doc, member), member.description)));
 
 const schemaTable = (doc, schema) => {
   const found = schema.$ref ? doc.components.schemas[schema.$ref.split("/").pop()] : schema;
-  const required = new Set(found.required || []);
-  const rows = Object.entries(found.properties || {}).map(([name, member]) =>
-    row(required.has(name) ? `${name} *` : name, typeOf(member), member.description));
-  return rows.length ? el("table", {}, ...rows) : el("p", { className: "text", textContent: found.description || "any" });
+  if (found.enum) return el("p", { className: "text", textContent: `One of ${found.enum.join(", ")}. ${found.description || ""}` });
+  if (Object.keys(found.properties || {}).length) return membersTable(doc, found.properties, new Set(found.required || []));
+  return el("p", { className: "text", textContent: found.description || "any" });
 };
 
 const section = (title, body) => el("section", {}, el("h4", { textContent: title }), body);
@@ -31,12 +46,14 @@ const operation = (doc, path, verb, op) => {
   const box = el("div");
   box.append(el("p", { textContent: op.description || "" }));
   if (op.parameters.length) {
-    const rows = op.parameters.map((p) => row(p.required ? `${p.name} *` : p.name, `${p.in} · ${typeOf(p.schema)}`, p.description));
+    const rows = op.parameters.map((p) => row(p.required ? `${p.name} *` : p.name, el("span", {}, `${p.in} · `, kindOf(doc, p.schema)), p.description));
     box.append(section("Parameters", el("table", {}, ...rows)));
   }
   if (op.requestBody) box.append(section("Body", schemaTable(doc, op.requestBody.content["application/json"].schema)));
   const [kind, answer] = Object.entries(op.responses["200"].content)[0];
-  box.append(section(`200 · ${kind}`, schemaTable(doc, answer.schema)));
+  const events = answer["x-events"];
+  if (events) box.append(section(`200 · ${kind}: events by name, and their data`, membersTable(doc, events)));
+  else box.append(section(`200 · ${kind}`, schemaTable(doc, answer.schema)));
   const refusals = Object.entries(op.responses).filter(([status]) => status !== "200");
   box.append(section("Refusals", el("table", {}, ...refusals.map(([status, r]) => row(status, "", r.description)))));
   const head = el("summary", {},
