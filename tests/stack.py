@@ -203,7 +203,8 @@ async def running_fleet(
         for name, url in database_urls.items():
             for replica, address in enumerate(fleet.targets[name]):
                 own = {"TREADLE_LISTEN": address, f"TREADLE_{name.upper()}_DATABASE_URL": url}
-                await launch(name, {**told[replica], **own})
+                alone = {"TREADLE_PLANNING_TARGET": "none"} if name == "streaming" else {}
+                await launch(name, {**alone, **told[replica], **own})
         for replica, gateway in enumerate(fleet.gateways):
             await launch("runner", {**told[replica], "TREADLE_GATEWAY_URL": gateway})
             listen = gateway.removeprefix("http://")

@@ -10,6 +10,8 @@ from services.kernel.migrations import current_revision, migrate
 from services.kernel.settings import load
 
 SERVICES: Final = ("threads", "coordination", "planning", "streaming")
+_UNASKED: Final = {"streaming": {"planning_target": "none"}}
+"""What a service must be told to start, and nobody needs to migrate its database."""
 
 
 def migrate_services(names: tuple[str, ...]) -> dict[str, str]:
@@ -21,7 +23,7 @@ async def _migrate(names: tuple[str, ...]) -> dict[str, str]:
     revisions = {}
     for name in names:
         kind = getattr(importlib.import_module(f"services.{name}.settings"), f"{name.capitalize()}Settings")
-        url = getattr(load(kind), f"{name}_database_url")
+        url = getattr(load(kind, **_UNASKED.get(name, {})), f"{name}_database_url")
         await migrate(url, f"services.{name}.migrations")
         revisions[name] = await current_revision(url) or ""
     return revisions

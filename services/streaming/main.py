@@ -193,7 +193,7 @@ async def build(settings: StreamingSettings, life: Lifecycle) -> Bound:
 
 def _plans(settings: StreamingSettings, life: Lifecycle, tokens: ServiceTokens) -> PlanningClient | None:
     """Planning, where it is to be asked."""
-    if not settings.planning_target:
+    if not settings.asks_planning:
         return None
     channel = open_channel(settings.planning_target)
     life.push(lambda: channel.close(None))

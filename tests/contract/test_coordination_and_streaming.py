@@ -132,6 +132,7 @@ async def real_streaming(make_database: MakeDatabase, nats_url: str, stack: Asyn
     settings = load(
         StreamingSettings,
         listen=at,
+        planning_target="none",
         streaming_database_url=await make_database("streaming"),
         nats_url=nats_url,
         auth_secret=SECRET,

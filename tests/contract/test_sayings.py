@@ -58,6 +58,7 @@ async def streaming(
         settings = load(
             StreamingSettings,
             listen="127.0.0.1:0",
+            planning_target="none",
             streaming_database_url=await make_database("streaming"),
             nats_url=nats_url,
             auth_secret=SECRET,

@@ -123,7 +123,9 @@ async def _dispatch(bench: Workbench) -> list[Figure]:
         raw = await stack.enter_async_context(raw_dispatch(copy, servers.nats_url))
         place = await stack.enter_async_context(site(room, servers.nats_url, bench.profile))
         threads = await _clients(stack, await place.service("threads", threads_url))
-        streaming = await _clients(stack, await place.service("streaming", streaming_url))
+        streaming = await _clients(
+            stack, await place.service("streaming", streaming_url, TREADLE_PLANNING_TARGET="none")
+        )
         ours = _Dispatches(threads, streaming, each)
         values, raws = await bench.interleaved(ROW, lambda _: ours.run(), lambda _: raw.run(each + _WARM, _WARM))
     kinds = list(values[0])

@@ -37,7 +37,8 @@ async def measure(bench: Workbench) -> list[Figure]:
     )
     room = bench.room(ROW)
     async with engines(room / "engines") as servers, site(room, servers.nats_url, bench.profile) as place:
-        streaming = await place.service("streaming", await Databases(servers).migrated("streaming"))
+        url = await Databases(servers).migrated("streaming")
+        streaming = await place.service("streaming", url, TREADLE_PLANNING_TARGET="none")
         ours, raws = await bench.interleaved(
             ROW, lambda _: _ours(bench, servers.nats_url, streaming, load), lambda _: _raw(load)
         )

@@ -52,7 +52,8 @@ async def measure(bench: Workbench) -> list[Figure]:
     async with AsyncExitStack() as stack:
         servers = await stack.enter_async_context(engines(room / "engines"))
         place = await stack.enter_async_context(site(room, servers.nats_url, bench.profile))
-        streaming = await place.service("streaming", await Databases(servers).migrated("streaming"))
+        url = await Databases(servers).migrated("streaming")
+        streaming = await place.service("streaming", url, TREADLE_PLANNING_TARGET="none")
         channel = await stack.enter_async_context(grpc.aio.insecure_channel(streaming.address))
         bus = await Bus.connect(servers.nats_url, "bench")
         stack.push_async_callback(bus.close)

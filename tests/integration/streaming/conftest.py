@@ -32,6 +32,7 @@ def start_replica(database_url: str, nats_url: str, stack: AsyncExitStack) -> St
         settings = load(
             StreamingSettings,
             listen="127.0.0.1:0",
+            planning_target="none",
             streaming_database_url=database_url,
             nats_url=nats_url,
             drain_seconds=5,
@@ -49,6 +50,7 @@ def start_impatient(database_url: str, nats_url: str, stack: AsyncExitStack) -> 
         settings = load(
             StreamingSettings,
             listen="127.0.0.1:0",
+            planning_target="none",
             streaming_database_url=database_url,
             nats_url=nats_url,
             drain_seconds=5,

@@ -31,6 +31,7 @@ async def address(database_url: str, nats_url: str, stack: AsyncExitStack) -> st
     settings = load(
         StreamingSettings,
         listen="127.0.0.1:0",
+        planning_target="none",
         streaming_database_url=database_url,
         nats_url=nats_url,
         auth_secret=SECRET,

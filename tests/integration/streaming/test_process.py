@@ -35,6 +35,7 @@ async def launch(database_url: str, nats_url: str, tmp_path: Path, stack: AsyncE
                 "TREADLE_STREAMING_DATABASE_URL": database_url,
                 "TREADLE_NATS_URL": nats_url,
                 "TREADLE_DRAIN_SECONDS": "5",
+                "TREADLE_PLANNING_TARGET": "none",
             },
             tmp_path / f"streaming-{len(processes)}.log",
         )
@@ -108,3 +109,27 @@ async def test_kills_of_replicas_lose_and_double_nothing(launch: Launch, rounds:
         calls = [body(frame)["call_id"] for frame in reader.frames if frame.event == "tool"]
         assert calls == [f"c{n}" for n in range(1, 2_001)]
         assert reader.ids == [f"1-{n}" for n in range(1, len(reader.ids) + 1)]
+
+
+async def test_without_a_word_about_planning_no_replica_starts_and_databases_are_migrated_all_the_same(
+    database_url: str, nats_url: str, tmp_path: Path
+) -> None:
+    told = {
+        "TREADLE_LISTEN": f"127.0.0.1:{free_port()}",
+        "TREADLE_STREAMING_DATABASE_URL": database_url,
+        "TREADLE_NATS_URL": nats_url,
+    }
+
+    async def run(*arguments: str) -> tuple[int, str]:
+        process = Process("treadle", ["-m", *arguments], told, tmp_path / "refused.log")
+        await process.start()
+        async with asyncio.timeout(60):
+            while process.running:
+                await asyncio.sleep(0.02)
+        return await process.end(), process.tail()
+
+    for way in (("services.streaming",), ("services.cli.main", "serve", "streaming")):
+        code, said = await run(*way)
+        assert (code, "TREADLE_PLANNING_TARGET" in said, "Traceback" in said) == (2, True, False), said
+    code, said = await run("services.cli.main", "migrate", "streaming")
+    assert code == 0, said
