@@ -13,6 +13,7 @@ from services.cli.commands.demo import demo
 from services.cli.commands.doctor import doctor
 from services.cli.commands.inbox import inbox
 from services.cli.commands.starting import migrate, serve, up
+from services.cli.commands.token import token
 from services.cli.commands.verify import verify
 
 _EPILOG = (
@@ -39,6 +40,7 @@ app.command()(doctor)
 app.command()(serve)
 app.command()(migrate)
 app.command()(verify)
+app.command()(token)
 
 
 def main() -> None:
