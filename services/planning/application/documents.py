@@ -43,8 +43,8 @@ class Documents:
             workspace = await work.workspace(command.tenant, command.session_id)
             if said is not None:
                 return
-            document = deleted(await work.documents(workspace), key, command.by)
             check_changeable(workspace, command.by, command.turn_id)
+            document = deleted(await work.documents(workspace), key, command.by)
             check_etag(etag, document)
             await work.delete_document(workspace, key)
             await self._tell(work, workspace, document, command)

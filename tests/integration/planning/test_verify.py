@@ -11,7 +11,7 @@ from services.planning.adapters.checks import CHECKS
 from services.planning.adapters.checks.snapshots import plan_fault
 from services.planning.adapters.work import PostgresWorkshop
 from tests.integration.damaging import UNSENT_FACT, assert_each_is_seen, assert_sound
-from tests.integration.planning.test_any_sequence import House
+from tests.integration.planning.copies import House
 
 ROOT, BRANCH, TWIG, OTHER = range(4)
 STEPS: list[tuple[Any, ...]] = [
