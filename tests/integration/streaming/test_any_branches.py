@@ -192,6 +192,8 @@ async def test_any_sequence_is_as_if_every_past_were_copied(
     for op in ops:
         await house.do(op)
     await house.check()
+    await house.purge()
+    await house.check()
     for chat in list(house.chats):
         await house.do(("delete", house.chats.index(chat)))
     await house.purge()
