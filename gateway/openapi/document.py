@@ -107,7 +107,11 @@ def _answer(route: Route, schemas: Schemas) -> dict[str, Any]:
         text = "Server-Sent Events with ids, one line of JSON each (`x-events`); comments keep the connection alive."
         return _stream(text, events_of(route.method), schemas)
     if route.streaming:
-        text = "Server-Sent Events without ids, one line of JSON each (`x-events`); comments keep the connection alive."
+        text = (
+            "Server-Sent Events without ids, one line of JSON each (`x-events`); comments keep the connection alive. "
+            "It ends by itself: an EventSource must be closed then, or it would ask again. What is refused after the "
+            "stream has begun is an event `problem` with a problem document."
+        )
         return _stream(text, route.response, schemas)
     answer: dict[str, Any] = {
         "description": comments().get(route.response.full_name) or "The answer.",
