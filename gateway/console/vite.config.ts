@@ -13,6 +13,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     license: { fileName: "licenses.md" },
   },
-  server: { host: "127.0.0.1", proxy: { "/api": gateway } },
+  server: { host: "127.0.0.1", proxy: { "/api": gateway, "/auth": gateway } },
   test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] },
 });

@@ -6,6 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/http";
 import "./index.css";
+import { Door } from "./door/Door";
 import { Live } from "./live/Live";
 import { App } from "./shell/App";
 
@@ -28,9 +29,11 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <Live>
-          <App />
-        </Live>
+        <Door>
+          <Live>
+            <App />
+          </Live>
+        </Door>
       </QueryClientProvider>
     </StrictMode>,
   );

@@ -1,4 +1,5 @@
 // One way to call the gateway: JSON in, JSON or a Problem out. Knows RFC 9457 documents, and nothing of threads.
+import { tell } from "./signals";
 
 /** What the gateway (or the network: status 0) said no with. */
 export class Problem extends Error {
@@ -35,6 +36,8 @@ interface Call {
   /** If-Match: refused with 412 where what is changed is not what was seen. */
   etag?: string;
   signal?: AbortSignal;
+  /** Asked by somebody who is not known yet: a 401 is the answer, and no news. */
+  stranger?: boolean;
 }
 
 export async function request<T>(path: string, call: Call = {}): Promise<T> {
@@ -55,6 +58,7 @@ export async function request<T>(path: string, call: Call = {}): Promise<T> {
     response = await fetch(path, init);
   } catch (error) {
     if (call.signal?.aborted) throw error;
+    tell("unanswered");
     throw new Problem(
       0,
       "No answer",
@@ -65,6 +69,7 @@ export async function request<T>(path: string, call: Call = {}): Promise<T> {
     );
   }
   const text = await response.text();
+  if (response.status === 401 && !call.stranger) tell("unknown");
   if (!response.ok) throw problemOf(response.status, response.statusText, text);
   return (text === "" ? {} : JSON.parse(text)) as T;
 }

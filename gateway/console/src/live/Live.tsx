@@ -1,6 +1,8 @@
 // Ties the feed to the queries: events invalidate what they touched, `reset` and a fresh connection invalidate all.
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
+import { heard } from "../api/signals";
+import { visitorKey } from "../door/api";
 import { Batch } from "./batch";
 import { openFeed, type FeedStatus } from "./feed";
 import { keepPlace, lastPlace } from "./place";
@@ -27,11 +29,15 @@ export function Live({ children }: { children: ReactNode }) {
       if (place !== "") keepPlace(place);
       invalidate(client, stale);
     });
-    const close = openFeed("/api/stream", lastPlace(), {
+    const feed = openFeed("/api/stream", lastPlace(), {
       onStatus: setStatus,
       onFresh: () => {
         batch.catchUp();
         batch.add("all");
+      },
+      onRefused: () => {
+        // Perhaps the gateway does not know any more who this is.
+        void client.invalidateQueries({ queryKey: visitorKey });
       },
       onEvent: (name, data, cursor) => {
         place = cursor;
@@ -54,6 +60,7 @@ export function Live({ children }: { children: ReactNode }) {
         }
       },
     });
+    const deaf = heard("unanswered", feed.doubt);
     // A machine that slept, or a snooze that ended meanwhile, sends no event: coming back after a while reads anew.
     let hiddenAt = Infinity;
     const onVisibility = (): void => {
@@ -63,7 +70,8 @@ export function Live({ children }: { children: ReactNode }) {
     document.addEventListener("visibilitychange", onVisibility);
     return () => {
       document.removeEventListener("visibilitychange", onVisibility);
-      close();
+      feed.close();
+      deaf();
       batch.close();
     };
   }, [client]);

@@ -39,7 +39,8 @@ function harness(after = "") {
   const statuses: FeedStatus[] = [];
   const events: string[] = [];
   let fresh = 0;
-  const close = openFeed(
+  let refused = 0;
+  const feed = openFeed(
     "/api/stream",
     after,
     {
@@ -48,6 +49,9 @@ function harness(after = "") {
       onFresh: () => {
         fresh += 1;
       },
+      onRefused: () => {
+        refused += 1;
+      },
     },
     (url) => {
       const source = new FakeSource(url);
@@ -55,7 +59,15 @@ function harness(after = "") {
       return source;
     },
   );
-  return { sources, statuses, events, close, last: () => sources.at(-1) as FakeSource, fresh: () => fresh };
+  return {
+    sources,
+    statuses,
+    events,
+    ...feed,
+    last: () => sources.at(-1) as FakeSource,
+    fresh: () => fresh,
+    refused: () => refused,
+  };
 }
 
 describe("openFeed", () => {
@@ -129,5 +141,21 @@ describe("openFeed", () => {
     expect(feed.sources).toHaveLength(1);
     expect(feed.last().closed).toBe(true);
     expect(feed.events).toEqual([]);
+  });
+
+  it("is looked at again when something else got no answer, from where it was", () => {
+    const feed = harness("1-4");
+    feed.doubt();
+    expect(feed.sources).toHaveLength(1);
+    feed.last().opens();
+    feed.last().sends("thread", "{}", "1-5");
+    feed.doubt();
+    feed.doubt();
+    expect(feed.sources).toHaveLength(2);
+    expect(feed.sources[0]?.closed).toBe(true);
+    expect(feed.last().url).toContain("last_event_id=1-5");
+    expect(feed.statuses.at(-1)).toBe("lost");
+    feed.last().opens();
+    expect(feed.statuses.at(-1)).toBe("live");
   });
 });

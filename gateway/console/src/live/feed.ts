@@ -10,6 +10,14 @@ export interface FeedHandlers {
   onEvent: (name: FeedEventName, data: string, cursor: string) => void;
   /** Every (re)connection without a cursor: what happened before it is unknown. */
   onFresh: () => void;
+  /** The address was refused; another try follows. */
+  onRefused: () => void;
+}
+
+export interface Feed {
+  close: () => void;
+  /** Something else was not answered: an open connection proves nothing then, and another one is tried. */
+  doubt: () => void;
 }
 
 /** The part of EventSource that is used; tests give their own. */
@@ -21,6 +29,7 @@ export interface Source {
   close(): void;
 }
 
+const OPEN = 1;
 const CLOSED = 2;
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 15_000;
@@ -30,7 +39,7 @@ export function openFeed(
   after: string,
   handlers: FeedHandlers,
   open: (url: string) => Source = (address) => new EventSource(address),
-): () => void {
+): Feed {
   let source: Source | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let cursor = after;
@@ -52,6 +61,7 @@ export function openFeed(
       handlers.onStatus("lost");
       if (current.readyState !== CLOSED || timer !== undefined) return;
       current.close();
+      handlers.onRefused();
       timer = setTimeout(connect, pause);
       pause = Math.min(pause * 2, LONGEST_PAUSE);
     };
@@ -67,9 +77,17 @@ export function openFeed(
 
   handlers.onStatus("connecting");
   connect();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-    source?.close();
+  return {
+    close: () => {
+      stopped = true;
+      clearTimeout(timer);
+      source?.close();
+    },
+    doubt: () => {
+      if (stopped || source?.readyState !== OPEN) return;
+      source.close();
+      handlers.onStatus("lost");
+      connect();
+    },
   };
 }

@@ -1,5 +1,6 @@
 // The bar on top: where I am, whether I see the truth, and the two things that can be started from anywhere.
 import { useFeedStatus } from "../live/Live";
+import { Who } from "../door/Who";
 import { Button } from "../ui/Button";
 import { Dot } from "../ui/State";
 import { go, navigate } from "./router";
@@ -33,7 +34,8 @@ export function Masthead({ onNew, onHelp, page = "threads" }: Props) {
         </PageLink>
       </nav>
       <LiveMark />
-      <div className="ml-auto flex items-center gap-2">
+      <div className="ml-auto flex min-w-0 items-center gap-2">
+        <Who />
         <Button
           look="bare"
           onClick={onHelp}
