@@ -77,7 +77,8 @@ class PostgresWork(BranchWork, ContextWork):
         await self._tx.execute(sql.TOMBSTONE, of_tenant=tenant, of_id=session_id, at=at)
 
     async def family_size(self, workspace: Workspace) -> int:
-        """By the index."""
+        """By the index. Branches of one family are counted one after the other: each session has its own row only."""
+        await self._tx.fetchval(sql.RESERVE, name=f"branches {workspace.tenant} {workspace.family}")
         size: int = await self._tx.fetchval(sql.FAMILY_SIZE, of_tenant=workspace.tenant, of_family=workspace.family)
         return size
 

@@ -44,11 +44,12 @@ class Branching:
             origin = await work.workspace(command.tenant, command.session_id, family=True)
             if origin.making is not Making.READY:
                 raise errors.branch_forking()
+            size = await work.family_size(origin)
             state = await work.branched(origin.tenant, origin.session_id, turn)
             if state.live and not force:
                 await work.store(origin.session_id.encode())
                 return Continued(origin.session_id, None)
-            if await work.family_size(origin) >= limits.BRANCHES_MOST:
+            if size >= limits.BRANCHES_MOST:
                 raise errors.too_many_branches()
             now = self._clock.now()
             made = Branch(

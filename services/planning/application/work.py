@@ -1,7 +1,7 @@
 """What a command does to a workspace, inside one transaction: the port that Postgres fills.
 
-Order of locks: the idempotency key, a session's name, workspaces by id, the family, blobs by digest. Facts are written
-under the workspace's lock.
+Order of locks: the idempotency key, a session's name, workspaces by id, the family, its size, blobs by digest. Facts are
+written under the workspace's lock.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ class Work(Protocol):
         ...
 
     async def family_size(self, workspace: Workspace) -> int:
-        """How many workspaces its family has."""
+        """How many workspaces its family has; nobody else asks that until the end, whichever of them is branched from.
+        Lock the family before."""
         ...
 
     async def stretches(self, workspace: Workspace) -> list[Stretch]:
