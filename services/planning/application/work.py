@@ -1,7 +1,7 @@
 """What a command does to a workspace, inside one transaction: the port that Postgres fills.
 
-Order of locks: the idempotency key, a session's name, workspaces by id, the family, its size, blobs by digest. Facts are
-written under the workspace's lock.
+Order of locks: the idempotency key, a session's name, workspaces by id, the family, its size, blobs by digest. Facts
+are written under the workspace's lock.
 """
 
 from __future__ import annotations
