@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from gateway import problems
 from gateway.clients import Unary, check_size
 from gateway.http import Receive, Scope, Send, answer, answer_problem, header, read_body
+from gateway.origin import SAFE
 from gateway.refusals import WrongMediaType
 from gateway.transcode.http_rules import Route
 from gateway.transcode.json_decode import decoder_of
@@ -71,12 +72,22 @@ class UnaryEndpoint:
                 check_media_type(header(scope, b"content-type"))
             message = decoder_of(self._route.request).decode(read_object(body), reserved=self._path_fields)
         else:
+            _check_no_body(scope)
             message = read_query(scope["query_string"], self._route.request, self._path_fields)
         for field, value in path_fields(self._route, segments).items():
             setattr(message, field, value)
         for field in self._header_fields:
             _fill(message, field, header(scope, _FROM_HEADERS[field]))
         return message
+
+
+def _check_no_body(scope: Scope) -> None:
+    """Refuses a body where nobody would look at it: who sends an etag there must not believe that it was checked."""
+    empty = header(scope, b"content-length") in (None, "0") and header(scope, b"transfer-encoding") is None
+    if scope["method"] not in SAFE and not empty:
+        raise Invalid(
+            "BODY_NOT_TAKEN", "this method takes its fields in query and headers, not in a body", field="body"
+        )
 
 
 def _fill(message: Any, field: str, value: str | None) -> None:

@@ -52,6 +52,11 @@ class Mutation:
     keyed_by_session: bool = True
     """One person's key for two sessions is two keys; streaming's keys are the person's."""
 
+    @property
+    def has_body(self) -> bool:
+        """Whether its fields go into a body; else into the query."""
+        return self.verb != "DELETE"
+
 
 async def open_desk(http: httpx.AsyncClient) -> Desk:
     """A new one."""
@@ -240,6 +245,13 @@ PLANNING = [
         {"content": "third"},
         _get("/sessions/{s}/documents/doc", lambda one: (one["content"], one["version"])),
         ("second", 2),
+    ),
+    Mutation(
+        *("DeleteDocument", "DELETE", "/sessions/{s}/documents/doc"),
+        {},
+        {},
+        _get("/sessions/{s}/documents", lambda listed: [one["key"] for one in listed.get("documents", [])]),
+        [],
     ),
     Mutation(
         *("LockDocument", "PUT", "/sessions/{s}/documents/doc/lock"),

@@ -88,7 +88,8 @@ async def _read(http: httpx.AsyncClient, path: str) -> tuple[int, str]:
 
 async def _try(http: httpx.AsyncClient, desk: Desk, verb: str, path: str, body: Any) -> httpx.Response:
     names = {"s": desk.session, **desk.names}
-    return await http.request(verb, f"/api{path.format(**names)}", json=filled(body, names))
+    told = None if verb == "DELETE" else filled(body, names)
+    return await http.request(verb, f"/api{path.format(**names)}", json=told)
 
 
 def _every(mutations: list[Mutation]) -> list[tuple[str, str, str, Any]]:

@@ -44,7 +44,9 @@ async def desk(stack: Stack) -> AsyncIterator[Desk]:
 async def _call(desk: Desk, mutation: Mutation, body: dict[str, Any], key: str) -> httpx.Response:
     names = {"s": desk.session, **desk.names}
     path = f"/api{mutation.path.format(**names)}"
-    return await desk.http.request(mutation.verb, path, json=filled(body, names), headers={"idempotency-key": key})
+    return await desk.http.request(
+        mutation.verb, path, json=filled(body, names) if mutation.has_body else None, headers={"idempotency-key": key}
+    )
 
 
 def test_every_rpc_that_takes_a_key_is_in_the_table() -> None:
@@ -110,8 +112,10 @@ async def test_pub08_a_malformed_key_in_the_body_is_refused_by_name_and_changes_
         await mutation.before(desk)
     names = {"s": desk.session, **desk.names}
     before = await mutation.seen(desk)
-    body = {**filled(mutation.body, names), "request_id": key}
-    refused = await desk.http.request(mutation.verb, f"/api{mutation.path.format(**names)}", json=body)
+    told: dict[str, Any] = {
+        "json" if mutation.has_body else "params": {**filled(mutation.body, names), "request_id": key}
+    }
+    refused = await desk.http.request(mutation.verb, f"/api{mutation.path.format(**names)}", **told)
     assert refused.status_code == 400, refused.text
     assert refused.json()["metadata"]["field"] == "request_id"
     assert await mutation.seen(desk) == before

@@ -83,6 +83,21 @@ async def test_pub22_malformed_bodies_are_refused_before_any_service_sees_them(
     assert (await gateway.http.get("/api/threads")).status_code == 200
 
 
+async def test_a_body_where_none_is_looked_at_is_refused_instead_of_ignored(gateway: Gateway) -> None:
+    path = "/api/sessions/ses_1/documents/doc"
+
+    async def unannounced() -> Any:
+        yield b'{"etag": "7"}'
+
+    for content in (b'{"etag": "7"}', b"{}", unannounced()):
+        refused = await gateway.http.request("DELETE", path, content=content, headers=JSON)
+        assert problem(refused, 400, "BODY_NOT_TAKEN")["metadata"] == {"field": "body"}
+    assert gateway.script.asked == []
+    assert (await gateway.http.delete(path, headers={**JSON, "if-match": '"7"'})).status_code == 200
+    assert (await gateway.http.request("DELETE", f"{path}?request_id=k", content=b"")).status_code == 200
+    assert [(request.etag, request.request_id) for _, request in gateway.script.asked] == [("7", ""), ("", "k")]
+
+
 async def test_an_empty_body_is_the_empty_object(gateway: Gateway) -> None:
     assert (await gateway.http.post("/api/threads/thr_1/accept")).status_code == 200
     response = await gateway.http.post("/api/threads/thr_1/accept", content=b"{}", headers=JSON)
