@@ -107,7 +107,7 @@ async def test_workers_in_every_state(eyes: Eyes, sessions: Sessions) -> None:
         await expect(card).to_contain_text(WORDS.get(reason, ""))
         await expect(card).not_to_contain_text(f"_{reason}")
     await eyes.look("every state")
-    await rail.rail.get_by_role("button", name="asks waits for you").click()
+    await rail.rail.get_by_role("button", name="asks waits for you. Show it").click()
     await expect(rail.card("asks").locator("button").first).to_be_focused()
     await rail.details("w" * 64)
     await eyes.look("details")
@@ -133,6 +133,7 @@ async def test_results_and_notes(eyes: Eyes, sessions: Sessions) -> None:
     await rail.open(session)
     await rail.details("alpha")
     await expect(rail.rail.locator("[data-note]")).to_have_count(40)
+    await rail.rail.get_by_role("list", name="Coordinator's notes").scroll_into_view_if_needed()
     await expect(rail.rail.locator("[data-note]").last).to_be_in_viewport()
     await eyes.look("notes")
     await rail.result("alpha")
@@ -165,7 +166,7 @@ async def test_a_plan_empty_long_and_deep(eyes: Eyes, sessions: Sessions) -> Non
     await eyes.look("plan")
     deepest = await panel.step("1.1.1.1.1.1.1.1").locator("bdi").bounding_box()
     assert deepest
-    assert deepest["width"] > 40
+    assert deepest["height"] < 30  # One line.
     await panel.step("1.1").get_by_role("button", name="What to do with step 1.1", exact=True).click()
     await eyes.look("menu")
     await eyes.console.press("Escape")

@@ -53,6 +53,52 @@ async def test_a_proposal_appears_live_is_decided_on_its_thread_and_its_end_is_s
     await expect(section.locator("summary")).to_have_text("Proposals: 1 waits for you")
 
 
+async def test_proposals_are_approved_and_rejected_in_their_session(windows: Windows, sessions: Sessions) -> None:
+    session = await sessions.said("Decided here", f"{proposing('Oil')} {proposing('Sweep')}")
+    for width in (1360, 390):
+        console = await windows.open(width=width)
+        await SessionPage(console).open(session)
+        section = console.page.locator("[data-proposals]")
+        await section.locator("summary").click()
+        name = "Sweep" if width == 390 else "Oil"
+        row = section.locator("[data-proposals] li, li").filter(has_text=name)
+        await row.get_by_role("button", name=f"Decide on {name}").click()
+        answers = row.get_by_role("group", name=f"Answers to {name}")
+        await expect(row).to_contain_text("task_create")
+        if name == "Oil":
+            await answers.get_by_role("button", name="Approve").click()
+            await expect(row.locator("[data-state]")).to_have_attribute("data-state", "done", timeout=30_000)
+            await expect(section.locator("summary")).to_have_text("Proposals: 1 waits for you")
+            await expect(row.get_by_role("link")).to_be_focused()
+        else:
+            await answers.get_by_role("button", name="Reject").click()
+            await console.page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+            await expect(row.locator("[data-state]")).to_have_attribute("data-state", "dismissed", timeout=30_000)
+            await expect(section.locator("summary")).to_have_text("Proposals: none waits for you")
+        await expect(answers).to_have_count(0)
+
+
+async def test_who_was_slower_is_told_in_the_session(console: Console, sessions: Sessions) -> None:
+    session = await sessions.said("Slower", proposing("Oil"))
+    await SessionPage(console).open(session)
+    await console.page.route("**/api/stream*", lambda route: route.abort())
+    section = console.page.locator("[data-proposals]")
+    await section.locator("summary").click()
+    await section.get_by_role("button", name="Decide on Oil").click()
+    approve = section.get_by_role("button", name="Approve")
+    await expect(approve).to_be_enabled()
+    thread = str(await section.locator("[data-proposal]").get_attribute("data-proposal"))
+    proposal = (await sessions.matters.card(thread))["actions"][0]
+    cited = {name: proposal[name] for name in ("proposal_id", "proposal_digest")}
+    refused = f"**/api/threads/{thread}/accept"
+    await console.page.route(refused, lambda route: route.continue_())
+    (await sessions.matters.decide(thread, "reject", **cited)).raise_for_status()
+    if await approve.is_visible():
+        await approve.click()
+        await expect(section.get_by_role("alert")).to_contain_text("Your approval was not applied")
+    await expect(section.locator("[data-state]")).to_have_attribute("data-state", "dismissed")
+
+
 async def test_a_branch_links_to_what_was_open_in_its_origin(windows: Windows, sessions: Sessions) -> None:
     workers = Workers(sessions)
     origin = await workers.coordinator("Origin", proposing("Before") + " [[spawn slow: [[slow 90s]] Look]]")

@@ -139,7 +139,7 @@ function Words({ change: { kinds, before, after } }: { change: Change }) {
     <span className="min-w-0 flex-1 text-sm [overflow-wrap:anywhere]">
       <span className="mr-2 font-mono text-xs text-faint">
         {kinds.includes("moved") ? `${before?.number ?? ""} → ${after?.number ?? ""}` : step?.number}
-      </span>
+      </span>{" "}
       {edited ? (
         <>
           <Was text={before?.text ?? ""} /> <Is text={after?.text ?? ""} />

@@ -8,6 +8,8 @@ export interface Undo {
   /** What is taken back, in a few words. */
   label: string;
   steps: readonly Meant[];
+  /** It makes a step anew, under another id: what was before it cannot be found any more. */
+  anew?: boolean;
 }
 
 /** Undefined: there is no way back (a step that goes with others under it: that was asked before). */
@@ -112,5 +114,5 @@ function removed(indices: readonly number[], before: readonly Step[]): Undo | un
     const fresh = now.findIndex(({ id }) => !known.has(id)) + 1;
     return step.done && fresh > 0 ? { verb: "toggle", body: { indices: [fresh], done: true } } : undefined;
   };
-  return { label: "Removed step", steps: [again, ordered(before, { gone: step.id }), ticked] };
+  return { label: "Removed step", steps: [again, ordered(before, { gone: step.id }), ticked], anew: true };
 }

@@ -91,7 +91,7 @@ export function useCommand(session: string, plan: Plan | undefined): Commands {
     takeBack: async () => {
       const undo = undos.at(-1);
       if (!undo) return;
-      setUndos((known) => known.filter((other) => other !== undo));
+      setUndos((known) => (undo.anew ? [] : known.filter((other) => other !== undo)));
       for (const meant of undo.steps) if ((await take(meant, true)) === "refused") return;
     },
     clear: () => {
