@@ -32,11 +32,49 @@ def message(text: str, stop: str = "stop", size: int = 12) -> None:
     say(type="message_end", message={"role": "assistant", "stopReason": stop})
 
 
+def big(length: int) -> None:
+    """A message in large pieces that carry nothing besides: more than lines that carry it twice could."""
+    say(type="message_start", message={"role": "assistant"})
+    for start in range(0, length, 65_536):
+        event = {"type": "text_delta", "contentIndex": 0, "delta": "x" * min(65_536, length - start)}
+        say(type="message_update", assistantMessageEvent=event)
+    say(type="message_end", message={"role": "assistant", "stopReason": "stop"})
+
+
 def run_bash() -> None:
     """A command in a process group of its own, held by a shell between."""
     command = f"sleep {SLEEP} & wait"
     subprocess.Popen(["/bin/sh", "-c", command], start_new_session=True, stdout=subprocess.DEVNULL)
     say(type="tool_execution_start", toolCallId="c1", toolName="bash", args={"command": "SECRET"})
+
+
+def secrets() -> None:
+    """What must not leave the runner, in every record that may carry it; then the process dies in a turn."""
+    secret = "ZX-SECRET-7"
+    call = {"toolCallId": "c1", "toolName": "bash"}
+    block = {"type": "toolcall_delta", "contentIndex": 1, "delta": secret, "partial": secret}
+    say(type="message_start", message={"role": "assistant", "content": secret})
+    say(type="message_update", assistantMessageEvent=block, message=secret)
+    say(type="tool_execution_start", **call, args={"command": secret})
+    say(type="tool_execution_update", **call, args=secret, partialResult=secret)
+    say(type="tool_execution_end", **call, result={"content": secret}, isError=True)
+    say(type="extension_error", extensionPath=secret, error=secret)
+    say(type="extension_ui_request", id="n1", method="notify", message=secret)
+    say(type="auto_retry_start", attempt=1, maxAttempts=3, delayMs=1, errorMessage=secret)
+    say(type="agent_start")
+    say(type="auto_retry_end", success=True, attempt=1, finalError=secret)
+    message("said so far")
+    say(type="message_end", message={"role": "assistant", "stopReason": "error", "errorMessage": secret})
+    sys.stderr.write(f"{secret}\n" * 1000)
+    sys.stderr.flush()
+    os._exit(7)
+
+
+def words_of(text: str) -> str:
+    """The person's words: without the line that names the turn, and without what Pi is told besides."""
+    if text.startswith("treadle:turn "):
+        text = text.partition("\n")[2]
+    return text.partition("\n\n<treadle-context>")[0]
 
 
 def prompt(text: str) -> None:
@@ -45,6 +83,15 @@ def prompt(text: str) -> None:
     match what:
         case "long":
             message("x" * int(rest), size=2000)
+        case "big":
+            big(int(rest))
+        case "odd":
+            call = {"toolCallId": "\ud83d\0", "toolName": "t\ud83d\0"}
+            say(type="tool_execution_start", **call, args={})
+            say(type="tool_execution_end", **call, result="\ud83d", isError=False)
+            message("## Result\n\na\ud83db\0c \ud83d\ude00", size=1)
+        case "secrets":
+            secrets()
         case "flood":
             sys.stderr.write("SECRET " * 500_000)
             sys.stderr.flush()
@@ -93,9 +140,10 @@ def main() -> None:
                 say(**answer, data={"messageCount": 0})
             case "prompt":
                 say(**answer)
-                deaf = command["message"] in ("deaf", "stubborn")
-                dialog_open = command["message"] == "dialog"
-                prompt(command["message"])
+                words = words_of(command["message"])
+                deaf = words in ("deaf", "stubborn")
+                dialog_open = words == "dialog"
+                prompt(words)
             case "extension_ui_response":
                 dialog_open = False
             case "abort" if not deaf and not dialog_open:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from services.kernel.text import encodable
+from services.kernel.text import encodable, storable
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.ports import Answer, GateRefused
 from services.runner.domain.agent import (
@@ -19,6 +19,7 @@ from services.runner.domain.agent import (
 )
 from services.runner.domain.failure import Code, Failed
 from services.runner.domain.session import (
+    FINAL_TEXT_BYTES,
     Abort,
     AskedPerson,
     BeginTurn,
@@ -34,8 +35,6 @@ from services.runner.domain.session import (
 )
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1 import session_event_pb2 as events
-
-_TEXT_BYTES = 1024 * 1024
 
 
 def event_of(sequence: int, said: Said) -> pb.RunnerEvent:
@@ -65,12 +64,12 @@ def event_of(sequence: int, said: Said) -> pb.RunnerEvent:
 
 def _settled(said: Settled) -> pb.TurnSettled:
     """A text that is too long is cut, and the turn says so."""
-    encoded = encodable(said.text).encode()
-    text = encoded[:_TEXT_BYTES].decode("utf-8", "ignore")
+    encoded = storable(said.text).encode()
+    text = encoded[:FINAL_TEXT_BYTES].decode("utf-8", "ignore")
     usage = pb.Usage(input_tokens=said.usage.read, output_tokens=said.usage.written)
     if not isinstance(said.end, Outcome):
         return pb.TurnSettled(turn_id=said.turn, outcome="failed", code=said.end, final_text=text, usage=usage)
-    cut = said.end is Outcome.OK and len(encoded) > _TEXT_BYTES
+    cut = said.end is Outcome.OK and len(encoded) > FINAL_TEXT_BYTES
     end = Outcome.TRUNCATED if cut else said.end
     return pb.TurnSettled(turn_id=said.turn, outcome=end, final_text=text, usage=usage)
 

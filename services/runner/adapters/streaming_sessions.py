@@ -15,6 +15,7 @@ from services.runner.adapters.refusing import refusal_of, refusing
 from services.runner.adapters.session_messages import answer_of, event_of, order_of
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.ports import Answer, Attachment, Opening
+from services.runner.domain.agent import Usage
 from services.runner.domain.session import Said, SessionOrder
 from treadle.streaming.v1 import job_service_pb2 as jobs
 from treadle.streaming.v1 import runner_service_pb2 as pb
@@ -115,9 +116,10 @@ class _Call:
         """An acknowledgement."""
         await self._asked.put(pb.AttachRequest(command_ack=pb.CommandAck(sequence=sequence)))
 
-    async def alive(self) -> None:
+    async def alive(self, turn: str, usage: Usage) -> None:
         """`ready`."""
-        await self._asked.put(pb.AttachRequest(adapter=pb.AdapterState(state="ready")))
+        counted = pb.Usage(input_tokens=usage.read, output_tokens=usage.written) if turn else None
+        await self._asked.put(pb.AttachRequest(adapter=pb.AdapterState(state="ready", turn_id=turn, usage=counted)))
 
     async def gone(self, code: str) -> None:
         """`exited`."""

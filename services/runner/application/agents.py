@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from services.runner.domain.agent import AgentEvent, AgentTask, GateReply
+from services.runner.domain.agent import AgentEvent, AgentTask, GateReply, Usage
 
 Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
 """Takes one event, in order. Waits while there is no room: a reader that is slow slows the agent, nothing is lost."""
@@ -20,6 +20,11 @@ class Agent(Protocol):
 
     No method but `start` raises for what the agent does: that is told by events.
     """
+
+    @property
+    def usage(self) -> Usage:
+        """What the newest turn has cost so far, as far as it is known."""
+        ...
 
     async def start(self) -> None:
         """Raises AgentFault. After it, `stop` must be called."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from services.runner.domain.agent import (
     ActivityDelta,
@@ -18,6 +18,9 @@ from services.runner.domain.agent import (
     TurnFailure,
     Usage,
 )
+
+FINAL_TEXT_BYTES: Final = 3 * 1024 * 1024
+"""What is kept of a turn's answer; a longer one is cut there, and its turn is `truncated`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from services.runner.domain.session import FINAL_TEXT_BYTES
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
@@ -62,6 +64,7 @@ class Reason(StrEnum):
     FAILED = "failed"
     TIMEOUT = "timeout"
     BUDGET_EXHAUSTED = "budget_exhausted"
+    RESULT_TOO_LARGE = "result_too_large"
     LAUNCH_FAILED = "launch_failed"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
@@ -78,18 +81,22 @@ class WorkerEnd:
     detail: str = ""
 
 
+_LONGEST_CHARACTER: Final = 4
+"""Bytes: a text is cut between two characters."""
 _FAILURES: Final = {"provider_timeout": Reason.TIMEOUT, "runner_lost": Reason.RUNNER_LOST}
 
 
-def reason_of(turn: SessionTurn, stopping: bool) -> Reason:
-    """What the end of the worker's turn means. `stopping`: we were asked to stop it; what was faster counts."""
+def reason_of(turn: SessionTurn, text: str, stopping: bool) -> Reason:
+    """What the end of the worker's turn means, and of the text that is kept of it. `stopping`: we were asked to stop
+    it; what was faster counts."""
     match turn.state, turn.outcome:
         case TurnState.FAILED, _:
             if turn.code == "start_failed" and not turn.said:
                 return Reason.LAUNCH_FAILED
             return _FAILURES.get(turn.code, Reason.FAILED)
         case _, "truncated":
-            return Reason.BUDGET_EXHAUSTED
+            cut_by_size = len(text.encode()) > FINAL_TEXT_BYTES - _LONGEST_CHARACTER
+            return Reason.RESULT_TOO_LARGE if cut_by_size else Reason.BUDGET_EXHAUSTED
         case _, "aborted":
             return Reason.CANCELLED if stopping else Reason.INTERRUPTED
         case _:

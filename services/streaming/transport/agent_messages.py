@@ -20,7 +20,7 @@ from services.streaming.domain.turns import Outcome
 from treadle.streaming.v1 import runner_service_pb2 as pb
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_.:|-]{1,128}")
-_TEXT_MOST: Final = 1024 * 1024
+_TEXT_MOST: Final = 3 * 1024 * 1024
 _DETAIL_MOST: Final = 16 * 1024
 _COUNT_MOST: Final = 2**53
 
@@ -39,14 +39,15 @@ def gone(message: pb.GateGone) -> Gone:
 
 def turn_end(message: pb.TurnSettled) -> TurnEnd:
     """The end of a turn; an outcome that is none of the list is a failure of the protocol."""
-    if len(message.final_text.encode()) > _TEXT_MOST:
-        raise TooLarge("VALUE_TOO_LARGE", "final_text is at most 1 MiB", field="final_text", limit=_TEXT_MOST)
+    text = storable(message.final_text)
+    if len(text.encode()) > _TEXT_MOST:
+        raise TooLarge("VALUE_TOO_LARGE", "final_text is at most 3 MiB", field="final_text", limit=_TEXT_MOST)
     known = message.outcome in list(Outcome)
     return TurnEnd(
         message.turn_id,
         Outcome(message.outcome) if known else Outcome.FAILED,
         message.code if known else "protocol_error",
-        storable(message.final_text),
+        text,
         _usage(message.usage) if message.HasField("usage") else None,
         message.detail[:_DETAIL_MOST],
     )

@@ -318,10 +318,10 @@ async def test_a_long_text_is_cut_where_the_service_takes_no_more_and_says_so(
     service: FakeStreaming, runner: Lifecycle
 ) -> None:
     session = service.open("pi")
-    session.prompt("long 1200000")
+    session.prompt("big 3300000")
     end = await settled(service, session)
-    assert (end.outcome, len(end.final_text)) == ("truncated", 1024 * 1024)
-    assert len(session.text) == 1_200_000
+    assert (end.outcome, len(end.final_text)) == ("truncated", 3 * 1024 * 1024)
+    assert len(session.text) == 3_300_000
 
 
 async def test_what_an_agent_is_to_know_is_asked_for_at_each_prompt(

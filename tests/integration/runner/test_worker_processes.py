@@ -134,14 +134,22 @@ async def test_terminated_it_gives_its_workers_back_at_once(
 ) -> None:
     coordination.lease = 600
     first = await launch("first")
-    workers = [coordination.spawn(f"x{number}") for number in range(3)]
-    all_of_them: list[FakeSession] = [sessions.of(number) for number in range(3)]
+    workers = [coordination.spawn(f"x{number}") for number in range(8)]
+    all_of_them: list[FakeSession] = [sessions.of(number) for number in range(8)]
     await coordination.until(lambda: all(session.cursors for session in all_of_them), 40)
-    first.terminate()
-    assert await asyncio.wait_for(first.wait(), 15) == 0
-    assert all(worker.beats[-1].give_back and not worker.ends for worker in workers)
-    await launch("second")
+    # Two of them end in the same moment: whoever reports them, they are reported once, and whole.
     for session in all_of_them:
+        session.say("said")
+    first.terminate()
+    for session in all_of_them[:2]:
+        session.settle()
+    assert await asyncio.wait_for(first.wait(), 60) == 0
+    assert all(worker.ends or worker.beats[-1].give_back for worker in workers)
+    assert not any(worker.ends for worker in workers[2:])
+    await launch("second")
+    for session in all_of_them[2:]:
         session.settle()
     for worker in workers:
-        assert (await coordination.ended(worker)).reason == "completed"
+        end = await coordination.ended(worker)
+        assert (end.reason, end.text, len(worker.ends)) == ("completed", "said", 1)
+    assert all(len(session.prompts) == 1 for session in all_of_them)

@@ -9,15 +9,16 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from services.kernel import telemetry
-from services.kernel.errors import Conflict, Invalid, NotFound, Refusal
+from services.kernel.errors import Conflict, Invalid, NotFound, Refusal, TooLarge
 from services.runner.application.backoff import delays
 from services.runner.application.ports import LeasedJob
 from services.runner.application.sessions.outbox import Outbox
 from services.runner.application.sessions.ports import Answer, Attachment, GateRefused, Opening, SessionOwner
+from services.runner.domain.agent import Usage
 from services.runner.domain.failure import Code, Failed
 from services.runner.domain.session import Command
 
@@ -42,9 +43,14 @@ class Attached:
         self._taken = 0
         self._states: deque[tuple[str, bytes]] = deque(maxlen=_STATES_MOST)
         self._gone: str | None = None
+        self._spent: Callable[[], tuple[str, Usage]] = lambda: ("", Usage())
         self._news = asyncio.Event()
         self._done = asyncio.Event()
         self.heard: asyncio.Queue[Command | GateRefused] = asyncio.Queue(_COMMANDS_MOST)
+
+    def counts(self, spent: Callable[[], tuple[str, Usage]]) -> None:
+        """Where to ask for the turn under way (empty: none) and what it has cost so far."""
+        self._spent = spent
 
     def took(self, sequence: int) -> None:
         """The agent has taken every command up to this one."""
@@ -79,7 +85,7 @@ class Attached:
             except (Conflict, NotFound) as refusal:
                 _log.warning("session.not_ours", session=self._job.about, reason=refusal.reason)
                 raise
-            except Invalid as refusal:
+            except (Invalid, TooLarge) as refusal:
                 # Said again it would be refused again, for ever.
                 raise Failed(Code.PROTOCOL_ERROR, f"{refusal.reason}: {refusal.message}") from refusal
             except Refusal as refusal:
@@ -138,7 +144,7 @@ class Attached:
                     told.add(turn)
                     await attachment.keep(turn, state)
             if self._gone is None:
-                await attachment.alive()
+                await attachment.alive(*self._spent())
             elif not gone:
                 gone = True
                 await self._outbox.emptied()

@@ -84,6 +84,7 @@ class Hold:
         """To the end. The agent is stopped in any case, before the job is reported."""
         self._token = task.token
         agent = self._agent = adapter.open(task, self._emit)
+        self._attached.counts(lambda: (self._turn if self._running else "", agent.usage))
         try:
             try:
                 await agent.start()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.runner.application.ports import LeasedJob
+from services.runner.domain.agent import Usage
 from services.runner.domain.session import Command, Said, SessionOrder
 
 
@@ -51,8 +52,8 @@ class Attachment(Protocol):
         """Every command up to this one was taken."""
         ...
 
-    async def alive(self) -> None:
-        """The agent is there."""
+    async def alive(self, turn: str, usage: Usage) -> None:
+        """The agent is there. `turn`: the one under way, empty for none; `usage`: what it has cost so far."""
         ...
 
     async def gone(self, code: str) -> None:

@@ -6,6 +6,7 @@ Knows no lease. Where streaming is away it asks again; who holds the lease bound
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -20,6 +21,7 @@ from services.runner.domain.worker import Reason, SessionTurn, TurnState, Worker
 _log = telemetry.get_logger("runner.worker")
 _LOOK_SECONDS: Final = 60.0
 """However quiet the stream is, the turn is looked at so often."""
+_COUNT_SECONDS: Final = 2.0
 _PROMPTS_MOST: Final = 2
 _STARTING_SECONDS: Final = 0.1
 """A turn that somebody else begins may be there already and not to be seen yet."""
@@ -56,6 +58,16 @@ class Errand:
         self._stopping = True
         if self._turn:
             await self._persist(lambda: self._sessions.abort(self._order))
+
+    async def count(self) -> None:
+        """Asks what the turn under way has cost so far, which no news tells. Nothing where there is no answer soon."""
+        if not self._turn:
+            return
+        with contextlib.suppress(Refusal, TimeoutError):
+            async with asyncio.timeout(_COUNT_SECONDS):
+                turn = await self._sessions.turn(self._order, self._turn)
+            if turn is not None:
+                self.progress = replace(self.progress, tokens=max(self.progress.tokens, turn.tokens))
 
     async def _run(self) -> WorkerEnd:
         await self._persist(lambda: self._sessions.create(self._order))
@@ -119,7 +131,7 @@ class Errand:
 
     async def _ended(self, turn: SessionTurn) -> WorkerEnd:
         text = await self._persist(lambda: self._sessions.text(self._order, turn.id))
-        return WorkerEnd(reason_of(turn, self._stopping), text, turn.tokens, turn.code)
+        return WorkerEnd(reason_of(turn, text, self._stopping), text, turn.tokens, turn.code)
 
     def _end(self, reason: Reason, refusal: Refusal) -> WorkerEnd:
         reason = Reason.CANCELLED if self._stopping else reason

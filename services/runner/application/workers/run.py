@@ -60,7 +60,9 @@ class WorkerRun:
             await asyncio.gather(keeping, return_exceptions=True)
 
     async def heartbeat(self, job: LeasedJob) -> bool:
-        """For the lease."""
+        """For the lease, and for the budget of whoever pays: with what the worker has cost by now."""
+        if self._errand is not None:
+            await self._errand.count()
         return await self._jobs.beat(job, self._progress)
 
     @property

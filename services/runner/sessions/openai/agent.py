@@ -92,6 +92,11 @@ class OpenAiAgent:
         self._turn: asyncio.Task[None] | None = None
         self._client: openai.AsyncOpenAI | None = None
 
+    @property
+    def usage(self) -> Usage:
+        """Of the newest turn."""
+        return self._usage
+
     async def start(self) -> None:
         """Nothing is asked of the endpoint yet. Raises AgentFault when no model is named or the state is not ours."""
         if self._task.thinking not in THINKING_LEVELS or not (self._task.model or self._endpoint.model):

@@ -11,7 +11,7 @@ from typing import Any
 
 from services.kernel import telemetry
 from services.runner.application.agents import AgentFault, Emit
-from services.runner.domain.agent import GateReply, Outcome, TurnFailure
+from services.runner.domain.agent import GateReply, Outcome, TurnFailure, Usage
 from services.runner.domain.context import with_context
 from services.runner.sessions.pi.child import Child
 from services.runner.sessions.pi.framing import BrokenFraming, Framing, Record, written
@@ -50,6 +50,11 @@ class PiAgent:
         self._heard_at = time.monotonic()
         self._why: Outcome | TurnFailure = TurnFailure.CHILD_EXIT
         self._stopping = False
+
+    @property
+    def usage(self) -> Usage:
+        """Of the newest turn."""
+        return self._mapper.usage
 
     async def start(self) -> None:
         """Launches Pi, waits for its first word, and checks that it took the state that it was given."""

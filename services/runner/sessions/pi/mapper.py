@@ -88,6 +88,11 @@ class Mapper:
         """Whether a tool or a reviewer is at work: then silence is no sign of death."""
         return bool(self._tools or self._gates)
 
+    @property
+    def usage(self) -> Usage:
+        """What the messages of the turn under way have cost so far."""
+        return self._usage
+
     # --- what we say ---
 
     def prompt(self, command_id: str, text: str) -> list[Step]:

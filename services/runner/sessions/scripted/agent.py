@@ -105,6 +105,11 @@ class ScriptedAgent:
         self._turn: asyncio.Task[None] | None = None
         self._running = False
 
+    @property
+    def usage(self) -> Usage:
+        """Of the newest turn."""
+        return self._usage
+
     async def start(self) -> None:
         """Raises AgentFault for the provider `broken`, a strange thinking level, and a state that is not ours."""
         if self._task.thinking not in THINKING_LEVELS or self._task.provider == "broken":
