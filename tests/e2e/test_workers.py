@@ -110,6 +110,26 @@ async def test_every_end_has_its_reason(tmp_path: Path) -> None:
         assert int(record.json()["spent_tokens"]) > len(briefs)
 
 
+async def test_a_token_budget_ends_turns_under_way_and_what_they_said_is_kept(tmp_path: Path) -> None:
+    async with running_stack(tmp_path, environment=QUICK) as stack, stack.client(60) as client:
+        team = await coordinating(client, "external")
+        body = {"session_id": team.session, "enabled": True, "policy": {"budget_tokens": 2_000}}
+        assert (await client.post("/api/coordination/flag", json=body)).status_code == 200
+        talks = "[[pace 20ms]] [[words 100000]]"  # half an hour
+        await team.spawn(one=talks, two=talks)
+        roster = await team.ended()
+        for name, one in roster.items():
+            assert (one["status"], one["reason"], one["has_result"]) == ("failed", "budget_exhausted", True)
+            assert one["partial"] is True
+            assert "word1 word2 word3" in (await team.collect(name))["result"]
+            turn = (await client.get(f"/api/sessions/{one['ids']['subagent_session_id']}/turn")).json()
+            assert turn["outcome"] == "aborted", "nothing goes on behind it"
+        record = await client.get("/api/coordination/roster", params={"coordinator_session_id": team.session})
+        assert int(record.json()["spent_tokens"]) >= 2_000
+        (refused,) = await team.spawn(three="x")
+        assert refused["code"] == "budget_exhausted"
+
+
 async def test_thirty_two_workers_over_a_killed_runner_end_with_the_right_reasons(
     tmp_path: Path, servers: Engines, make_database: MakeDatabase, nats_server: NatsServer
 ) -> None:

@@ -214,6 +214,11 @@ class PostgresAgents:
         async with self._database.connection() as tx:
             return await turn_rows.note_said(tx, _of(key))
 
+    async def note_usage(self, key: SessionKey, turn_id: str, usage: dict[str, Any]) -> None:
+        """The turn's row alone is locked."""
+        async with self._database.connection() as tx:
+            await turn_rows.note_usage(tx, _of(key), turn_id, usage)
+
     async def why_lost(self, job_id: str) -> str:
         """From the session's row."""
         async with self._database.connection() as tx:

@@ -1,4 +1,4 @@
-"""Statements of turns; each inside the session's row lock but `note_said`, `stale` and the reads."""
+"""Statements of turns; each inside the session's row lock but `note_said`, `note_usage`, `stale` and the reads."""
 
 from __future__ import annotations
 
@@ -78,6 +78,12 @@ _SAID = compiled(
     )
     .values(said=true())
 )
+_COST = bindparam("cost", type_=_t.usage.type)
+_COUNT = compiled(
+    update(TURNS)
+    .where(_TURN, (_t.state == "running") | (_t.state == "waiting"), _t.usage.is_distinct_from(_COST))
+    .values(usage=_COST)
+)
 _END = compiled(
     update(TURNS)
     .where(_TURN)
@@ -86,7 +92,7 @@ _END = compiled(
         start_until=null(),
         outcome=bindparam("how"),
         code=bindparam("why"),
-        usage=bindparam("cost", type_=_t.usage.type),
+        usage=func.coalesce(bindparam("cost", type_=_t.usage.type), _t.usage),
         said=_t.said | bindparam("spoke", type_=_t.said.type),
         ended_at=bindparam("at"),
     )
@@ -141,6 +147,11 @@ async def request_abort(tx: Tx, of: dict[str, str], turn_id: str) -> None:
 async def note_said(tx: Tx, of: dict[str, str]) -> bool:
     """The agent has said something in the turn under way. False: none is."""
     return await tx.execute(_SAID, **of) == 1
+
+
+async def note_usage(tx: Tx, of: dict[str, str], turn_id: str, usage: dict[str, Any]) -> None:
+    """What it has cost so far, while it is under way."""
+    await tx.execute(_COUNT, **of, of_turn=turn_id, cost=usage)
 
 
 async def end(tx: Tx, of: dict[str, str], turn_id: str, state: str, ended: Settlement, now: datetime) -> None:

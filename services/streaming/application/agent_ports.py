@@ -82,6 +82,10 @@ class Agents(Protocol):
         """The agent has said something in the turn under way. False: none is."""
         ...
 
+    async def note_usage(self, key: SessionKey, turn_id: str, usage: dict[str, Any]) -> None:
+        """What the turn has cost so far, if it is under way."""
+        ...
+
     async def why_lost(self, job_id: str) -> str:
         """`deleted` or `resumed`; empty: the lease ran out, or the job ended."""
         ...

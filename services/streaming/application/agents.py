@@ -85,6 +85,13 @@ class AgentSide:
             _log.warning("turn.said_waits", session=hold.key.session, reason=refusal.reason)
             return False
 
+    async def spent(self, hold: Hold, turn_id: str, usage: dict[str, Any]) -> None:
+        """What the turn has cost so far. What is not noted now is told again soon."""
+        try:
+            await self._rows.note_usage(hold.key, turn_id, usage)
+        except Refusal as refusal:
+            _log.warning("turn.usage_waits", session=hold.key.session, reason=refusal.reason)
+
     async def hear(self, hold: Hold, news: AgentNews, scan: TurnScan) -> GateOutcome | None:
         """Takes what the agent says of its turn's state. The same news twice is as good as once."""
         match news:

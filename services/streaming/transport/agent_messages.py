@@ -48,7 +48,7 @@ def turn_end(message: pb.TurnSettled) -> TurnEnd:
         Outcome(message.outcome) if known else Outcome.FAILED,
         message.code if known else "protocol_error",
         text,
-        _usage(message.usage) if message.HasField("usage") else None,
+        usage(message.usage) if message.HasField("usage") else None,
         message.detail[:_DETAIL_MOST],
     )
 
@@ -114,7 +114,8 @@ def _json(data: bytes) -> object:
         return None
 
 
-def _usage(message: pb.Usage) -> dict[str, Any]:
+def usage(message: pb.Usage) -> dict[str, Any]:
+    """What a turn has cost; what can be no count is none."""
     cost = message.cost_usd
     return {
         "input_tokens": min(max(message.input_tokens, 0), _COUNT_MOST),

@@ -135,6 +135,9 @@ class RunnerServicer(RunnerServiceServicer):
                         code = request.adapter.code
                         await self._agents.ended(hold.job_id, hold.fence, code, "", orderly=not code)
                         return
+                    if request.adapter.turn_id and request.adapter.HasField("usage"):
+                        usage = agent_messages.usage(request.adapter.usage)
+                        await self._agents.spent(hold, request.adapter.turn_id, usage)
                 case _:
                     raise invalid_event("this message is not known here, or needs a job", "message")
         await attachment.settled()

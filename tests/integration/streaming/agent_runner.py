@@ -154,6 +154,12 @@ class Held:
         await self.until(lambda: len(self.states) > had)
         return self.states[-1]
 
+    async def ready(self, turn_id: str = "", **usage: int) -> None:
+        """The agent lives, and says what its turn has cost so far."""
+        counted = runners.Usage(**usage) if usage else None
+        state = runners.AdapterState(state="ready", turn_id=turn_id, usage=counted)
+        await self._call.write(runners.AttachRequest(adapter=state))
+
     async def exit(self, code: str = "") -> None:
         """The agent is gone."""
         state = runners.AdapterState(state="exited", code=code)
