@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,14 @@ async def test_an_agent_plans_with_its_tools_and_its_plan_is_kept_with_its_turns
         await _turn(sessions, session, "[[remove 2]] [[context]]")
         assert "Objective: Ship it" in (await sessions.texts(session))[-1]
         assert _texts(await sessions.ask("GET", f"/{session}/plan")) == ["1 look"]
+        told = await sessions.ask("GET", f"/{session}/plan/context?turn=2")
+        assert told["text"].strip() in (await sessions.texts(session))[-1], "what is kept is what the agent was told"
+        assert told["sha256"] == hashlib.sha256(told["text"].encode()).hexdigest()
+        assert "(3) 2.1 draft" in told["text"]  # as it was before the turn's own changes
+        assert await sessions.ask("GET", f"/{session}/plan/context?turn_id={told['turn_id']}") == told
+        assert await sessions.ask("GET", f"/{session}/plan/context") == told
+        nothing = await client.get(f"/api/sessions/{session}/plan/context?turn=1")
+        assert (nothing.status_code, nothing.json()["reason"]) == (404, "PLAN_CONTEXT_NOT_FOUND")
         kept = await sessions.ask("GET", f"/{session}/turns/1/workspace")
         assert _texts(kept["plan"]) == ["1 look", "2 build", "2.1 draft"]
         branch = (await sessions.ask("POST", f"/{session}/branches", turn=1))["session_id"]
@@ -108,19 +117,54 @@ async def test_an_agent_plans_with_its_tools_and_its_plan_is_kept_with_its_turns
         assert _texts(await sessions.ask("GET", f"/{session}/plan")) == ["1 look"]
 
 
-async def test_pub22_text_that_cannot_be_encoded_is_refused_by_its_field(tmp_path: Path) -> None:
+async def test_a_document_is_deleted_by_rest_and_an_earlier_turn_has_it(tmp_path: Path) -> None:
+    async with running_stack(tmp_path) as stack, stack.client() as client:
+        sessions = Sessions(client)
+        session = await sessions.open()
+        first = await sessions.ask("PUT", f"/{session}/documents/notes.md", content="one")
+        await _turn(sessions, session, "one")
+        second = await sessions.ask("PUT", f"/{session}/documents/notes.md", content="two")
+        path = f"/api/sessions/{session}/documents/notes.md"
+        stale = await client.delete(path, headers={"if-match": first["etag"]})
+        assert (stale.status_code, stale.json()["reason"]) == (412, "ETAG_MISMATCH")
+        for _ in range(2):
+            gone = await client.delete(path, headers={"if-match": second["etag"], "idempotency-key": "once"})
+            assert (gone.status_code, gone.json()) == (200, {})
+        assert (await client.get(path)).status_code == 404
+        branch = (await sessions.ask("POST", f"/{session}/branches", turn=0, fork=True))["session_id"]
+        await _ready(sessions, branch)
+        assert (await sessions.ask("GET", f"/{branch}/documents/notes.md"))["content"] == "one"
+
+
+async def test_pub21_pub22_texts_by_rest_at_their_limits_and_what_cannot_be_encoded(tmp_path: Path) -> None:
     async with running_stack(tmp_path) as stack, stack.client() as client:
         sessions = Sessions(client)
         session = await sessions.open()
         json = {"content-type": "application/json"}
-        for method, path, body in (
-            ("PUT", "objective", rb'{"text": "x\ud83dy"}'),
-            ("POST", "plan/add", rb'{"items": ["fine", "x\ud83dy"]}'),
-            ("PUT", "documents/notes", rb'{"content": "x\udc00"}'),
-        ):
-            answer = await client.request(method, f"/api/sessions/{session}/{path}", content=body, headers=json)
-            assert answer.status_code == 400, answer.text
-            assert answer.json()["metadata"]["field"]
+        written: list[tuple[str, str, str, int]] = [
+            ("PUT", "objective", '{"text": "%s"}', 500),
+            ("POST", "plan/add", '{"items": ["fine", "%s"]}', 500),
+            ("POST", "plan/edit", '{"edits": [{"index": 1, "text": "%s"}]}', 500),
+            ("PUT", "documents/notes", '{"content": "%s"}', 0),
+            ("POST", "branches", '{"turn": 0, "fork": true, "title": "%s"}', 200),
+        ]
+        for method, path, body, most in written:
+            for bad in ("x\\ud83dy", "\\udc00", "\\udc00\\ud83d", "x\\u0000"):
+                url, content = f"/api/sessions/{session}/{path}", (body % bad).encode()
+                answer = await client.request(method, url, content=content, headers=json)
+                assert answer.status_code == 400, (path, bad, answer.text)
+                assert answer.json()["metadata"]["field"]
+            for face in ("\U0001f600", "\\ud83d\\ude00") if most else ():
+                for over in (0, 1):
+                    content = (body % (face * (most + over))).encode()
+                    answer = await client.request(method, url, content=content, headers=json)
+                    assert answer.status_code == (400 if over else 200), (path, over, answer.text)
+                    if over:
+                        assert answer.json()["metadata"]["limit"] == str(most)
+        faces = "\U0001f600" * 500
+        assert (await sessions.ask("GET", f"/{session}/objective"))["text"] == faces
+        assert {step["text"] for step in (await sessions.ask("GET", f"/{session}/plan"))["steps"]} == {"fine", faces}
+        session = await sessions.open()
         for value in (True, "1", 1.5, None, 0):
             answer = await client.post(
                 f"/api/sessions/{session}/plan/add", json={"items": ["x"], "parent_index": value}
