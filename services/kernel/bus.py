@@ -23,6 +23,8 @@ from services.kernel.telemetry import get_logger
 _log = get_logger("bus")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _TIMEOUT: Final = 5.0
+_PING_PAUSE: Final = 0.01
+"""Seconds in which the pings of one subject become one."""
 _QUEUE: Final = 512 * 1024
 """Messages that one subscription may hold while its reader is busy (the default drops beyond it)."""
 
@@ -66,6 +68,8 @@ class Bus:
         self._asking: dict[str, asyncio.Future[Msg | None]] = {}
         self._inbox = ""
         self._asked = 0
+        self._pinged: dict[str, bool] = {}
+        self._late_pings: set[asyncio.Task[None]] = set()
 
     @classmethod
     async def connect(cls, url: str, name: str) -> Bus:
@@ -102,9 +106,24 @@ class Bus:
         return bool(self._client.is_connected)
 
     async def ping(self, subject: str) -> None:
-        """Wakes whoever listens on the subject. Never fails: a lost ping is what polling is for."""
+        """Wakes whoever listens on the subject. Never fails: a lost ping is what polling is for.
+
+        After a silence it goes at once; all that follow within `_PING_PAUSE` go as one, at its end: a ping a commit
+        costs a busy service, its relay and the broker more than they learn from it.
+        """
+        if subject in self._pinged:
+            self._pinged[subject] = True
+            return
+        self._pinged[subject] = False
+        asyncio.get_running_loop().call_later(_PING_PAUSE, self._pause_over, subject)
         with suppress(NatsError, OSError):
             await self._client.publish(subject)
+
+    def _pause_over(self, subject: str) -> None:
+        if self._pinged.pop(subject):
+            late = asyncio.get_running_loop().create_task(self.ping(subject))
+            self._late_pings.add(late)
+            late.add_done_callback(self._late_pings.discard)
 
     @asynccontextmanager
     async def listen(self, *subjects: str) -> AsyncIterator[Bell]:
