@@ -9,7 +9,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import BigInteger, Column, DateTime, Identity, LargeBinary, MetaData, Table, Text, bindparam, insert
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Identity,
+    Insert,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    insert,
+)
 
 from services.kernel.bus import token
 from services.kernel.errors import TooLarge
@@ -31,11 +43,16 @@ OUTBOX: Final = Table(
     Column("created_at", DateTime(timezone=True)),
     Column("sent_seq", BigInteger),
 )
-_INSERT = compiled(
-    insert(OUTBOX).values(
-        {name: bindparam(name) for name in ("tenant", "scope", "service", "type", "event_id", "payload")}
-    )
-)
+
+
+def insertion(prefix: str = "") -> Insert:
+    """The insert of one fact, to be compiled with what else a statement writes; each key of `enqueued`, with the
+    prefix before it, is an argument."""
+    names = ("tenant", "scope", "service", "type", "event_id", "payload")
+    return insert(OUTBOX).values({name: bindparam(f"{prefix}{name}") for name in names})
+
+
+_INSERT = compiled(insertion())
 
 
 async def enqueue(

@@ -8,6 +8,7 @@ import orjson
 
 from services.kernel import outbox
 from services.kernel.postgres import Row
+from services.threads.adapters.tables import ENTRY, FACT
 from services.threads.domain.errors import Decided
 from services.threads.domain.events import Actor, ActorKind, Event
 from services.threads.domain.kinds import Kind
@@ -36,6 +37,12 @@ def event_row(tenant: str, thread_id: str, event: Event) -> dict[str, Any]:
         "proposal_id": maybe_text(entry, "proposal_id"),
         "cited_proposal_id": maybe_text(entry, "cited_proposal_id"),
     }
+
+
+def told_row(tenant: str, thread: Thread, event: Event) -> dict[str, Any]:
+    """An event as an entry of the log and as a fact, for the statements that write both."""
+    row = {f"{ENTRY}{name}": value for name, value in event_row(tenant, thread.thread_id, event).items()}
+    return row | {f"{FACT}{name}": value for name, value in fact_of(tenant, thread, event).items()}
 
 
 def event_of(row: Row) -> Event:

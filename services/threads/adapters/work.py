@@ -4,7 +4,7 @@ keys.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,14 +12,14 @@ from typing import Any
 
 import orjson
 
-from services.kernel import idempotency, jobs, outbox
+from services.kernel import idempotency, jobs
 from services.kernel.errors import Exhausted
 from services.kernel.idempotency import Key
 from services.kernel.ids import NewId
 from services.kernel.postgres import Database, Tx
 from services.threads.adapters import items, proposals, rows, search, tables, thread_doc
 from services.threads.adapters.family_work import FamilyWork
-from services.threads.adapters.log import decided_of, event_row, fact_of
+from services.threads.adapters.log import decided_of, told_row
 from services.threads.application.ports import Change, Job, JobKind, Work
 from services.threads.domain import effects as e
 from services.threads.domain.errors import Decided, ThreadNotFound
@@ -95,21 +95,21 @@ class PostgresWork(FamilyWork):
         return None if doc is None else thread_doc.load(doc)
 
     async def write(self, tenant: str, after: Thread, events: Sequence[Event], effects: Sequence[e.Effect]) -> None:
-        """Row and log, then jobs, then the outbox."""
+        """Row, log and outbox, the first event together with the row; then jobs."""
         self.written.append(Change(after, tuple(events), tuple(effects)))
         timer = rows.timer_of(effects)
+        first, *rest = [told_row(tenant, after, event) for event in events]
         if events[0].seq == 1:
-            await self._insert(tenant, after, timer)
+            await self._tx.execute(tables.INSERT, **first, **rows.thread_row(tenant, after, timer))
             await items.add_items(self._tx, tenant, [after])
         else:
-            await self._update(tenant, after, timer, keep=not rows.sets_timer(effects))
-        log = [event_row(tenant, after.thread_id, event) for event in events]
-        await self._tx.executemany(tables.APPEND, log)
+            await self._update(tenant, after, timer, first, keep=not rows.sets_timer(effects))
+        if rest:
+            await self._tx.executemany(tables.APPEND, rest)
         if search.changes_words(events):
             await search.note_words(self._tx, tenant, [await self._whole(tenant, after, events)])
         for effect in effects:
             await self._cause(tenant, after, effect)
-        await outbox.enqueue_many(self._tx, [fact_of(tenant, after, event) for event in events])
 
     async def settled(self, tenant: str, thread_id: str, proposal_id: str) -> Decided | None:
         """From the ledger's index."""
@@ -195,11 +195,11 @@ class PostgresWork(FamilyWork):
             return after
         return replace(after, context_items=await items.items_of(self._tx, tenant, after.thread_id))
 
-    async def _insert(self, tenant: str, after: Thread, timer: datetime | None) -> None:
-        await self._tx.execute(tables.INSERT, **rows.thread_row(tenant, after, timer))
-
-    async def _update(self, tenant: str, after: Thread, timer: datetime | None, *, keep: bool) -> None:
+    async def _update(
+        self, tenant: str, after: Thread, timer: datetime | None, first: Mapping[str, Any], *, keep: bool
+    ) -> None:
         values: dict[str, Any] = {f"to_{name}": value for name, value in rows.changing(after).items()}
+        values |= first
         if keep:
             await self._tx.execute(tables.UPDATE_KEEPING_TIMER, of_tenant=tenant, of_id=after.thread_id, **values)
         else:
