@@ -6,14 +6,16 @@ from gateway.browser_session import token_of
 from gateway.http import REQUEST_ID, Scope, header
 from gateway.limits import Limits
 from services.kernel import request
+from services.kernel.clock import Clock
 from services.kernel.principal import Authenticator, Principal
 
 
 class Door:
     """Lets a request in: principal, rate, and the context that the call to the service takes along."""
 
-    def __init__(self, authenticator: Authenticator, limits: Limits) -> None:
+    def __init__(self, authenticator: Authenticator, limits: Limits, clock: Clock) -> None:
         self._authenticator = authenticator
+        self._clock = clock
         self.limits = limits
 
     def enter(self, scope: Scope, *, cookies: bool = False) -> Principal:
@@ -27,6 +29,13 @@ class Door:
         self.limits.spend(principal)
         request.enter(request.RequestContext(scope[REQUEST_ID], principal, authorization))
         return principal
+
+    def good_for(self) -> float | None:
+        """Seconds until the token of the request that was let in expires; None where it showed none."""
+        token = self.token()
+        if token is None:
+            return None
+        return (self._authenticator.expires(token) - self._clock.now()).total_seconds()
 
     @staticmethod
     def token() -> str | None:

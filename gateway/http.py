@@ -18,6 +18,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 JSON: Final = "application/json"
 REQUEST_ID: Final = "treadle.request_id"
 """Where a scope keeps the request's id."""
+GOOD_FOR: Final = "treadle.good_for"
+"""Where the scope of a stream keeps for how many seconds its token is good; None: for ever."""
 
 
 class Disconnected(Exception):

@@ -50,7 +50,7 @@ async def build(settings: GatewaySettings, life: Lifecycle) -> Bound:
     life.spawn("sse-keepalive", streams.hubs.run)
     readiness = Readiness(clients.channels)
     calls = OpenCalls()
-    door = Door(authenticator, limits)
+    door = Door(authenticator, limits, clock)
 
     routes = routes_of(services())
     endpoints = [(route, _endpoint(route, settings, clients, streams, limits, calls)) for route in routes]

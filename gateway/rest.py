@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gateway.auth import Door
 from gateway.edge import ROUTE
-from gateway.http import Receive, Scope, Send
+from gateway.http import GOOD_FOR, Receive, Scope, Send
 from gateway.refusals import NoRoute, WrongMethod
 from gateway.transcode.http_rules import Route
 from gateway.transcode.router import Router
@@ -41,6 +41,8 @@ class Api:
         route = self._pick(match.routes, scope["method"])
         scope[ROUTE] = route.template
         principal = self._door.enter(scope, cookies=True)
+        if route.streaming:
+            scope[GOOD_FOR] = self._door.good_for()
         await self._endpoints[route].serve(scope, receive, send, match.segments, principal)
 
     def _pick(self, routes: dict[str, Route], method: str) -> Route:

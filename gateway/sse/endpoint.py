@@ -11,7 +11,7 @@ from typing import Any, Final
 import grpc
 from google.protobuf import message_factory
 
-from gateway.http import Receive, Scope, Send, header
+from gateway.http import GOOD_FOR, Receive, Scope, Send, header
 from gateway.limits import Limits
 from gateway.metrics import STREAMS_CLOSED, STREAMS_OPEN
 from gateway.sse.connection import Chunks, Connection, connection_of
@@ -26,6 +26,8 @@ from services.kernel.principal import Principal
 _log = telemetry.get_logger("gateway.sse")
 _CURSOR: Final = "last_event_id"
 PING: Final = b": keep-alive\n\n"
+_LONGEST: Final = 30 * 86_400.0
+"""Seconds that a stream lasts where nothing else ends it; its reader comes back."""
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -58,9 +60,11 @@ class StreamEndpoint:
             async with self._streams.reader(watch, cursor) as reader:
                 await self._streams.accepted(watch, self._accept_seconds)
                 STREAMS_OPEN.inc()
+                expiry = _expires(scope[GOOD_FOR], reader)
                 try:
                     await _Stream(connection_of(scope), send, reader, self._chunks).run(receive, self._hello)
                 finally:
+                    expiry.cancel()
                     STREAMS_OPEN.dec()
 
     def _place(self, scope: Scope, segments: list[str], principal: Principal) -> tuple[Watch, str]:
@@ -74,6 +78,13 @@ class StreamEndpoint:
         message.ClearField(_CURSOR)
         watch = Watch(self._route.rpc, message.SerializeToString(deterministic=True), scope_of(principal))
         return watch, cursor
+
+
+def _expires(seconds: float | None, reader: Reader) -> asyncio.TimerHandle:
+    """Lets the reader go when its token is no good any more: it comes back with another one, or is told that it may
+    not (401)."""
+    left = _LONGEST if seconds is None else min(max(0.0, seconds), _LONGEST)
+    return asyncio.get_running_loop().call_later(left, reader.cut, "expired")
 
 
 class _Stream:

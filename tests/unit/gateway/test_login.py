@@ -192,3 +192,26 @@ async def test_neither_token_nor_cookie_reaches_a_log(start: Start, capsys: pyte
     await gateway.http.post("/api/threads", json={"title": "x"}, headers=cookie)
     out, err = capsys.readouterr()
     assert token not in out + err
+
+
+async def test_a_stream_ends_when_its_token_does_and_is_not_let_in_again(start: Start) -> None:
+    gateway = await start(auth_secret=SECRET)
+    given = await _log_in(gateway, _token(lifetime=timedelta(seconds=3)))
+    cookie = _cookie(given) | {"sec-fetch-site": "same-origin"}
+    lasting = {"authorization": f"Bearer {_token()}"}
+    gateway.http.cookies.clear()
+    gateway.services.log("tenant").append(b"{}", event="thread")
+    async with (
+        gateway.http.stream("GET", "/api/stream", headers=lasting) as other,
+        gateway.http.stream("GET", "/api/stream", headers=cookie) as stream,
+    ):
+        assert stream.status_code == 200
+        text = "".join([piece async for piece in stream.aiter_text()])
+        assert "event: thread" in text
+        assert text.endswith(": closed expired\n\n")
+        gateway.services.log("tenant").append(b"{}", event="session")
+        async for line in other.aiter_lines():  # whose token is good goes on
+            if line == "event: session":
+                break
+    refused = await gateway.http.get("/api/stream", headers=cookie)
+    assert (refused.status_code, refused.json()["reason"]) == (401, "TOKEN_EXPIRED")
