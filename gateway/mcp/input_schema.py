@@ -1,10 +1,12 @@
 """A tool's arguments as JSON Schema: the OpenAPI document's rules, with everything in its place (no `$ref`).
 
-Models read it at each turn, so what tells them nothing is left out: bounds of integer types, patterns, line ends.
+Models read it at each turn, so what tells them nothing is left out: bounds of integer types, patterns, line ends, what
+a field is called elsewhere, and what only answers have.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -17,6 +19,8 @@ from gateway.transcode.http_rules import RuleFault
 _PREFIX: Final = "#/components/schemas/"
 _TYPES_OWN: Final = ("$ref", "minimum", "maximum", "pattern")
 """Bounds of integer types and patterns of keys: a model reads the words."""
+
+_ELSEWHERE: Final = re.compile(r"\s*On (REST|SSE) it is `\w+`\.")
 
 
 def input_schema(fields: Iterable[FieldDescriptor]) -> dict[str, Any]:
@@ -37,7 +41,7 @@ def _inlined(value: Any, components: dict[str, Any], within: tuple[str, ...]) ->
     if isinstance(value, list):
         return [_inlined(member, components, within) for member in value]
     if not isinstance(value, dict):
-        return " ".join(value.split()) if isinstance(value, str) else value
+        return " ".join(_ELSEWHERE.sub("", value).split()) if isinstance(value, str) else value
     here = {key: _inlined(member, components, within) for key, member in value.items() if _kept(key, member)}
     if "$ref" not in value:
         return here
@@ -48,4 +52,6 @@ def _inlined(value: Any, components: dict[str, Any], within: tuple[str, ...]) ->
 
 
 def _kept(key: str, member: Any) -> bool:
-    return key not in _TYPES_OWN or isinstance(member, dict)  # an object there is a property of that name
+    if isinstance(member, dict):  # a property of that name
+        return member.get("readOnly") is not True
+    return key not in _TYPES_OWN

@@ -38,7 +38,8 @@ def test_a_schema_stands_alone_and_takes_nothing_else(tool: Tool) -> None:
         assert "$ref" not in part
         assert part.get("type") != "object" or part.get("additionalProperties") is not None
         assert "\n" not in part.get("description", "")
-        assert {"minimum", "maximum"}.isdisjoint(part)
+        assert {"minimum", "maximum", "pattern", "readOnly"}.isdisjoint(part)
+        assert "On REST" not in part.get("description", "")
     assert tool.schema["additionalProperties"] is False
 
 
