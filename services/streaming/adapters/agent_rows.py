@@ -11,22 +11,20 @@ from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import jobs
 from services.kernel.postgres import Database, Tx, compiled
-from services.streaming.adapters import purge_rows, turn_rows
+from services.streaming.adapters import command_rows, purge_rows, turn_rows
 from services.streaming.adapters.postgres import SHOWN, session_of
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
-from services.streaming.adapters.turn_tables import AGENT_STATES, COMMANDS, GATES, JOBS, RUNNERS, STRETCHES, TURNS
+from services.streaming.adapters.turn_tables import AGENT_STATES, GATES, JOBS, RUNNERS, STRETCHES, TURNS
 from services.streaming.adapters.work import job_kind
 from services.streaming.application.agent_ports import Command, Hold, Leased
 from services.streaming.application.ports import SessionKey
-from services.streaming.domain.errors import lease_lost
 from services.streaming.domain.offers import Offer
 
-_s, _c, _g, _j, _r, _a, _t = (one.c for one in (SESSIONS, COMMANDS, GATES, JOBS, RUNNERS, AGENT_STATES, TURNS))
+_s, _g, _j, _r, _a, _t = (one.c for one in (SESSIONS, GATES, JOBS, RUNNERS, AGENT_STATES, TURNS))
 _p = STRETCHES.c
 _o = SESSION_OUTBOX.c
 _clock = func.clock_timestamp()
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
-_MY_COMMANDS = (_c.tenant == bindparam("of_tenant")) & (_c.session_id == bindparam("of_id")) & (_c.state == "waiting")
 _MY_STATES = (
     (_a.tenant == bindparam("of_tenant")) & (_a.session_id == bindparam("of_id")) & (_a.digest == bindparam("sha256"))
 )
@@ -50,18 +48,6 @@ _LIVE = compiled(
     .where(_MINE, _s.job_id == bindparam("of_job"), _s.agent != "live")
     .values(agent="live", version=_s.version + 1, updated_at=func.now())
 )
-_TAKEN = compiled(update(COMMANDS).where(_MY_COMMANDS, _c.sequence <= bindparam("upto")).values(state="taken"))
-_COMMANDS = compiled(
-    select(_c.sequence, _c.turn_id, _c.kind, _c.payload)
-    .where(
-        _MY_COMMANDS,
-        _c.sequence > bindparam("after_one"),
-        select(_j.id).where(_j.id == bindparam("of_job"), _j.state == "leased").exists(),
-    )
-    .order_by(_c.sequence)
-    .limit(64)
-)
-_JOB = compiled(select(_j.state, _j.lease_until > _clock, _j.subject).where(_j.id == bindparam("of_job")))
 _REASON = compiled(
     select(_s.deleted_at.is_not(None), _s.job_id != bindparam("of_job"))
     .select_from(SESSIONS.join(JOBS, (_j.tenant == _s.tenant) & (_j.subject == _s.id)))
@@ -193,21 +179,16 @@ class PostgresAgents:
         of = _of(hold.key)
         async with self._database.transaction() as tx:
             await tx.execute(_LIVE, **of, of_job=hold.job_id)
-            await tx.execute(_TAKEN, **of, upto=taken)
+            await command_rows.taken(tx, of, taken)
 
     async def commands(self, hold: Hold, after: int) -> list[Command]:
-        """In order. A lease that ran out is still the holder's until the sweep takes it (a pause is no loss)."""
-        async with self._database.connection() as tx:
-            job = await tx.fetchrow(_JOB, of_job=hold.job_id)
-            if job is None or job["state"] != "leased":
-                raise lease_lost(hold.job_id)
-            rows = await tx.fetch(_COMMANDS, **_of(hold.key), of_job=hold.job_id, after_one=after)
-        return [Command(*row) for row in rows]
+        """What is told is noted first."""
+        return await command_rows.tell(self._database, _of(hold.key), hold.job_id, after)
 
     async def taken(self, key: SessionKey, upto: int) -> None:
-        """Not delivered again."""
+        """Not told again."""
         async with self._database.connection() as tx:
-            await tx.execute(_TAKEN, **_of(key), upto=upto)
+            await command_rows.taken(tx, _of(key), upto)
 
     async def note_said(self, key: SessionKey) -> bool:
         """The turn's row alone is locked."""

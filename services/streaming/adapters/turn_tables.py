@@ -84,6 +84,7 @@ COMMANDS: Final = _of_session(
     Column("kind", Text),
     Column("payload", JSONB),
     Column("state", Text),
+    Column("told", Boolean),
     _time("created_at"),
 )
 AGENT_STATES: Final = _of_session(

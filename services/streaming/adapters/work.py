@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Float, bindparam, case, func, insert, select, update
+from sqlalchemy import Float, bindparam, case, func, select, update
 
 from services.kernel import frames, jobs
 from services.kernel.keyed_work import KeyedWork
 from services.kernel.postgres import Database, Tx, compiled
-from services.streaming.adapters import gate_rows, turn_rows
+from services.streaming.adapters import command_rows, gate_rows, turn_rows
 from services.streaming.adapters.postgres import SHOWN, fact, say_line, session_of
 from services.streaming.adapters.tables import SESSIONS
-from services.streaming.adapters.turn_tables import COMMANDS, JOBS, RUNNERS
+from services.streaming.adapters.turn_tables import JOBS, RUNNERS
 from services.streaming.adapters.wake import Wake
 from services.streaming.application.ports import SessionKey
 from services.streaming.application.work import Settlement, Turn
@@ -25,9 +25,8 @@ from services.streaming.domain.log import GENERATION
 from services.streaming.domain.offers import Offer
 from services.streaming.domain.session import Session
 
-_s, _c, _j, _r = SESSIONS.c, COMMANDS.c, JOBS.c, RUNNERS.c
+_s, _j, _r = SESSIONS.c, JOBS.c, RUNNERS.c
 _MINE = (_s.tenant == bindparam("of_tenant")) & (_s.id == bindparam("of_id"))
-_WAITING = (_c.tenant == bindparam("of_tenant")) & (_c.session_id == bindparam("of_id")) & (_c.state == "waiting")
 _CHANGED = (
     *("state", "agent", "started", "job_id", "turn_id", "turn_number", "starting"),
     *("outcome", "code", "agent_state", "forking"),
@@ -42,18 +41,6 @@ _SAVE = compiled(
 _RESUMED_AT = compiled(select(_s.resumed_at).where(_MINE))
 _NOTE_RESUME = compiled(update(SESSIONS).where(_MINE).values(resumed_at=bindparam("at")))
 _TOMBSTONE = compiled(update(SESSIONS).where(_MINE).values(deleted_at=bindparam("at")))
-_NEXT_COMMAND = compiled(update(SESSIONS).where(_MINE).values(command_seq=_s.command_seq + 1).returning(_s.command_seq))
-_COMMAND = compiled(
-    insert(COMMANDS).values(
-        {
-            "tenant": bindparam("of_tenant"),
-            "session_id": bindparam("of_id"),
-            **{name: bindparam(name) for name in ("sequence", "turn_id", "kind", "payload", "created_at")},
-        }
-    )
-)
-_DROP = compiled(update(COMMANDS).where(_WAITING).values(state="dropped"))
-_DROP_BUT_ANSWERS = compiled(update(COMMANDS).where(_WAITING, _c.kind != "gate_answer").values(state="dropped"))
 _clock = func.clock_timestamp()
 _OVER = compiled(
     select(
@@ -185,16 +172,16 @@ class PostgresWork(KeyedWork):
 
     async def command(self, session: Session, kind: str, payload: dict[str, Any], now: datetime) -> None:
         """The session's next sequence."""
-        of = _of(session)
-        sequence = await self._tx.fetchval(_NEXT_COMMAND, **of)
-        await self._tx.execute(
-            _COMMAND, **of, sequence=sequence, turn_id=session.turn_id, kind=kind, payload=payload, created_at=now
-        )
+        await command_rows.add(self._tx, _of(session), session.turn_id, kind, payload, now)
         self._touch(session)
 
     async def drop_commands(self, session: Session, *, but_answers: bool = False) -> None:
         """Those that wait."""
-        await self._tx.execute(_DROP_BUT_ANSWERS if but_answers else _DROP, **_of(session))
+        await command_rows.drop(self._tx, _of(session), but_answers=but_answers)
+
+    async def untold(self, session: Session) -> list[str]:
+        """Of the newest turn."""
+        return await command_rows.untold(self._tx, _of(session), session.turn_id)
 
     async def say(self, session: Session, name: str, body: dict[str, Any]) -> None:
         """Into the session's outbox."""

@@ -71,7 +71,7 @@ class Agents(Protocol):
         ...
 
     async def commands(self, hold: Hold, after: int) -> list[Command]:
-        """Commands above the sequence that no agent has taken, in order. Conflict LEASE_LOST."""
+        """Commands above the sequence that no agent has taken, in order; they count as told. Conflict LEASE_LOST."""
         ...
 
     async def taken(self, key: SessionKey, upto: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ from services.streaming.application.ports import SessionKey
 from services.streaming.application.work import Settlement, Turn, Work, Workshop
 from services.streaming.domain import turns
 from services.streaming.domain.gates import GateKind
-from services.streaming.domain.session import Session
+from services.streaming.domain.session import Session, TurnState
 from services.streaming.domain.turn_scan import TurnScan
 from services.streaming.domain.turns import UNDER_WAY, Outcome
 
@@ -132,7 +133,11 @@ class AgentSide:
             code = "start_failed" if over == "unclaimed" else "runner_lost"
             await work.end_job(job_id, "failed", code)
             _log.warning("runner.lost", session=key.session, job=job_id, code=code)
-            await self._without_agent(work, session, code, scan)
+            words = await self._unheard(work, session) if over == "lost" else []
+            if words:
+                await story.begin_again(work, session, words, self._clock.now())
+            else:
+                await self._without_agent(work, session, code, scan)
 
     async def scan(self, key: SessionKey) -> TurnScan:
         """What the session's turn under way has said so far, out of the log."""
@@ -193,6 +198,17 @@ class AgentSide:
             ended = Settlement(end.outcome, code, text, end.usage, scan.open_calls, scan.heard)
             by, now = f"agent:{session.id}", self._clock.now()
             await story.settle(work, session, ended, by, now)
+
+    async def _unheard(self, work: Work, session: Session) -> list[str]:
+        """The words of a turn that another agent may still begin, as none was told of it: while nobody wants it
+        stopped, and as long as a session may wait for a runner in all."""
+        if session.state is not TurnState.RUNNING:
+            return []
+        turn = await work.turn(session)
+        waits = self._clock.now() - turn.created_at
+        if turn.abort_requested or waits > timedelta(seconds=self._unclaimed):
+            return []
+        return await work.untold(session)
 
     async def _without_agent(self, work: Work, session: Session, code: str, scan: TurnScan) -> None:
         """A reviewer's gate outlives the agent, a dialog dies with it; a turn that nothing waits for has failed."""

@@ -5,6 +5,7 @@ Functions over `Work`: the caller holds the session's lock, and what they say is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from services.streaming.domain import turns
 from services.streaming.domain.gates import Gate, GateKind, GateState
 from services.streaming.domain.session import Agent, Session, TurnState
 
+BEGUN_AGAIN = "The agent was lost before it heard of this turn: it is started again."
 SYSTEM = "service:streaming"
 """Who does what no person and no agent did."""
 
@@ -42,6 +44,17 @@ async def start_agent(work: Work, session: Session, now: datetime) -> Session:
     await work.save(started, now)
     await work.enqueue_job(started)
     return started
+
+
+async def begin_again(work: Work, session: Session, words: Sequence[str], now: datetime) -> Session:
+    """The agent was lost before anybody told it of its turn: another one is wanted, and the commands that wait are its.
+    Readers of the new generation hear what the turn's words are."""
+    again = await start_agent(work, session, now)
+    await work.say(again, "status", {"code": "resumed", "text": BEGUN_AGAIN})
+    for text in words:
+        await work.say(again, "prompt", {"text": text})
+    await work.say(again, "turn", {"state": again.state, "turn_id": again.turn_id})
+    return again
 
 
 async def agent_gone(work: Work, session: Session, now: datetime) -> Session:

@@ -166,6 +166,11 @@ class Work(Protocol):
         """What no agent has taken yet is not wanted any more."""
         ...
 
+    async def untold(self, session: Session) -> list[str]:
+        """The words of the newest turn, its prompt's first, where no agent was ever told of it; else none. After
+        `end_job`: then nobody is told any more."""
+        ...
+
     async def say(self, session: Session, name: str, body: dict[str, Any]) -> None:
         """An event of the session's stream that tells of state."""
         ...
