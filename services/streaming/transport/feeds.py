@@ -47,8 +47,10 @@ class FeedServicer(FeedServiceServicer):
     async def SubscribeThread(
         self, request: pb.SubscribeThreadRequest, context: _Context
     ) -> AsyncIterator[pb.FrameBatch]:
-        """A thread and its descendants."""
-        key = FeedKey(caller(*READERS).tenant, names.thread_id(request.name))
+        """A thread and its descendants, which are no agent's: whose proposal a thread is, is not known here."""
+        reader = caller(*READERS)
+        check_own(reader, None)
+        key = FeedKey(reader.tenant, names.thread_id(request.name))
         _end(await _serve(self._of_facts, key, request.last_event_id, context))
         return
         yield pb.FrameBatch()

@@ -9,15 +9,18 @@ import orjson
 
 from services.kernel import jetstream, streams
 from services.kernel.bus import Bus
+from services.kernel.grpc_errors import refusal_from
 from services.kernel.ids import new_id
 from services.kernel.jetstream import Draft
 from services.kernel.postgres import Database
 from services.kernel.relay import EVENT_ID
-from tests.integration.streaming.client import Frame, Streaming, body
+from tests.integration.streaming.client import Frame, Listener, Streaming, body
 from tests.integration.streaming.conftest import StartReplica
 from tests.integration.streaming.facts import payload, tell
 from tests.nats_server import NatsServer
 from tests.unit.kernel_streams.test_cursors import MALFORMED
+from treadle.streaming.v1 import feed_service_pb2 as feeds
+from treadle.streaming.v1 import session_service_pb2 as pb
 
 
 def event_ids(frames: list[Frame]) -> list[str]:
@@ -192,3 +195,27 @@ async def test_two_replicas_tell_the_same(start_replica: StartReplica, database:
         middle = first.ids[24]
     async with two.of_thread(thread, middle) as resumed:
         assert list(await resumed.heard(25)) == first.frames[25:]
+
+
+async def test_unknown_sessions_are_refused_and_a_thread_that_nobody_knows_is_level_until_there_is_one(
+    streaming: Streaming, database: Database, bus: Bus
+) -> None:
+    deleted = await streaming.session()
+    ids = [deleted.removeprefix("sessions/")]
+    await streaming.sessions.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=ids))
+    for name in (f"sessions/{new_id('ses')}", deleted):
+        of_workers = Listener(streaming.feeds.SubscribeWorkers(feeds.SubscribeWorkersRequest(name=name)))
+        async with streaming.listening(name) as of_session:
+            for reader in (of_session, of_workers):
+                async with asyncio.timeout(30):
+                    await reader.ended.wait()
+                assert reader.error is not None
+                refusal = refusal_from(reader.error)
+                assert refusal is not None
+                assert (refusal.reason, reader.frames) == ("SESSION_NOT_FOUND", [])
+        await of_workers.close()
+    thread = new_id("thr")
+    async with streaming.of_thread(thread) as reader:
+        assert await reader.level() == []
+        told = await tell(database, bus, payload(thread, 1))
+        assert event_ids(await reader.heard(1)) == told

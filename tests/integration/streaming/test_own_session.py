@@ -66,6 +66,9 @@ def calls(streaming: Streaming, session: str) -> dict[str, Call]:
         "BatchDeleteSessions": lambda: s.BatchDeleteSessions(pb.BatchDeleteSessionsRequest(ids=[session])),
         "SubscribeSession": lambda: heard(streaming.feeds.SubscribeSession(feeds.SubscribeSessionRequest(name=name))),
         "SubscribeWorkers": lambda: heard(streaming.feeds.SubscribeWorkers(feeds.SubscribeWorkersRequest(name=name))),
+        "SubscribeThread": lambda: heard(
+            streaming.feeds.SubscribeThread(feeds.SubscribeThreadRequest(name=f"threads/{new_id('thr')}"))
+        ),
         "SubscribeTenant": lambda: heard(streaming.feeds.SubscribeTenant(feeds.SubscribeTenantRequest())),
     }
 
@@ -87,7 +90,7 @@ async def test_the_table_has_every_call_that_is_about_a_session() -> None:
         if name[0].isupper()
     }
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
-        assert set(calls(Streaming(channel), new_id("ses"))) == known - {"SubscribeThread"}
+        assert set(calls(Streaming(channel), new_id("ses"))) == known
 
 
 @pytest.mark.parametrize("roles", [(), ("agent", "reviewer", "viewer")])
@@ -122,7 +125,7 @@ async def test_an_agent_does_to_its_own_session_what_agents_may(address: str, st
         **dict.fromkeys(NOT_ASKED, "ROLE_REQUIRED"),
         **dict.fromkeys(("PromptSession", "SteerSession", "ResumeSession"), "EXTERNAL_SESSION"),
         "AbortSession": "TURN_NOT_RUNNING",
-        "SubscribeTenant": "NOT_YOURS",
+        **dict.fromkeys(("SubscribeTenant", "SubscribeThread"), "NOT_YOURS"),
     }
     for what, call in calls(me, mine).items():
         assert await reason_of(call) == expected.get(what, "OK"), what
