@@ -85,7 +85,7 @@ class FakeCoordination(JobServiceServicer, CoordinationServiceServicer):
                 worker.state = "queued"
         self._woken.set()
 
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
                 self.sweep()

@@ -86,7 +86,7 @@ class FakeJobService(JobServiceServicer):
                     job.ends.append(("lost", "runner_lost"))
         self._woken.set()
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Waits for a condition, sweeping like the real one."""
         async with asyncio.timeout(seconds):
             while not condition():

@@ -102,7 +102,7 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
         self._woken.set()
         return session
 
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
                 await asyncio.sleep(0.01)

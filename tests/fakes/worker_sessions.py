@@ -101,7 +101,7 @@ class FakeSessions(SessionServiceServicer, FeedServiceServicer):
     def of(self, number: int = 0) -> FakeSession:
         return self.sessions.setdefault(f"ses_{number}", FakeSession(f"ses_{number}"))
 
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
                 await asyncio.sleep(0.01)

@@ -61,5 +61,5 @@ async def start_runner() -> AsyncIterator[StartRunner]:
             return life
 
         yield start
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await stack.aclose()

@@ -13,6 +13,7 @@ from services.kernel.errors import Refusal
 from services.runner.adapters.streaming_sessions import StreamingSessions
 from services.runner.application.ports import Kind, LeasedJob
 from services.runner.application.sessions.ports import Opening
+from services.runner.domain.agent import Usage
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceServicer, add_RunnerServiceServicer_to_server
 
@@ -51,8 +52,8 @@ async def test_a_call_that_is_over_leaves_no_task_behind(ends: str) -> None:
                 elif ends == "refused":
                     with pytest.raises(Refusal):
                         await anext(answers)
-                await attachment.alive()
-        async with asyncio.timeout(10):
+                await attachment.alive("", Usage())
+        async with asyncio.timeout(60):
             while _ours() > before:
                 await asyncio.sleep(0.01)
     await server.stop(None)

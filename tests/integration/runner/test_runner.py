@@ -273,7 +273,7 @@ async def test_a_drain_claims_no_more_lets_work_end_and_stops_the_rest(
     draining = asyncio.create_task(life.drain())
     await jobs.until(lambda: jobs.open_claims == 0)
     late = jobs.inference("too late")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await draining
 
     assert short.end[0] == "done"
@@ -284,10 +284,10 @@ async def test_a_drain_claims_no_more_lets_work_end_and_stops_the_rest(
 async def test_an_idle_runner_drains_at_once(
     jobs: FakeJobService, settings: RunnerSettings, start_runner: StartRunner
 ) -> None:
-    life = await start_runner(settings)
+    life = await start_runner(settings.model_copy(update={"drain_seconds": 200}))
     await jobs.until(lambda: bool(jobs.claims))
 
-    async with asyncio.timeout(0.5):
+    async with asyncio.timeout(60):
         await life.drain()
 
 

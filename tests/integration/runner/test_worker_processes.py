@@ -72,13 +72,13 @@ async def test_killed_in_the_middle_of_its_workers_another_goes_on_with_each(
     first = await launch("first")
     workers = [coordination.spawn(f"x{number}") for number in range(8)]
     all_of_them = [sessions.of(number) for number in range(8)]
-    await coordination.until(lambda: all(session.turns for session in all_of_them), 40)
+    await coordination.until(lambda: all(session.turns for session in all_of_them), 90)
     for session in all_of_them[:4]:
         session.say("before")
     await coordination.until(lambda: all(worker.said for worker in workers[:4]))
     first.kill()
     await launch("second")
-    await coordination.until(lambda: all(worker.runner_id == "second" for worker in workers), 40)
+    await coordination.until(lambda: all(worker.runner_id == "second" for worker in workers), 90)
     for session in all_of_them:
         session.say(" after")
         session.settle()
@@ -93,15 +93,15 @@ async def test_stopped_and_continued_it_cannot_end_what_another_took_over(
 ) -> None:
     first = await launch("first")
     worker, session = coordination.spawn("x"), sessions.of()
-    await coordination.until(lambda: session.cursors and worker.beats, 40)
+    await coordination.until(lambda: session.cursors and worker.beats, 90)
     first.send_signal(signal.SIGSTOP)
     await launch("second")
-    await coordination.until(lambda: worker.runner_id == "second", 40)
+    await coordination.until(lambda: worker.runner_id == "second", 90)
     coordination.lease = 60
-    await coordination.until(lambda: worker.lease_until, 40)
+    await coordination.until(lambda: worker.lease_until, 90)
     fence = worker.fence
     first.send_signal(signal.SIGCONT)
-    await coordination.until(lambda: worker.refused, 40)
+    await coordination.until(lambda: worker.refused, 90)
     assert worker.ends == []
     session.say("done")
     session.settle()
@@ -116,13 +116,13 @@ async def test_a_worker_that_waits_for_a_person_is_adopted_and_waits_on(
 ) -> None:
     first = await launch("first")
     worker, session = coordination.spawn("x"), sessions.of()
-    await coordination.until(lambda: session.cursors, 40)
+    await coordination.until(lambda: session.cursors, 90)
     session.wait()
     await coordination.until(lambda: worker.waiting)
     first.kill()
     worker.beats.clear()
     await launch("second")
-    await coordination.until(lambda: worker.waiting and worker.runner_id == "second", 40)
+    await coordination.until(lambda: worker.waiting and worker.runner_id == "second", 90)
     session.wait(False)
     session.settle()
     assert (await coordination.ended(worker)).reason == "completed"
@@ -136,7 +136,7 @@ async def test_terminated_it_gives_its_workers_back_at_once(
     first = await launch("first")
     workers = [coordination.spawn(f"x{number}") for number in range(8)]
     all_of_them: list[FakeSession] = [sessions.of(number) for number in range(8)]
-    await coordination.until(lambda: all(session.cursors for session in all_of_them), 40)
+    await coordination.until(lambda: all(session.cursors for session in all_of_them), 90)
     # Two of them end in the same moment: whoever reports them, they are reported once, and whole.
     for session in all_of_them:
         session.say("said")

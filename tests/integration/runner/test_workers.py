@@ -19,7 +19,7 @@ from services.runner.settings import RunnerSettings
 from tests.fakes.coordination_service import CoordinationServer, FakeCoordination
 from tests.fakes.worker_sessions import FakeSession, FakeSessions, SessionsServer
 
-LEASE = 3.0
+LEASE = 10.0
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def settings(
         session_adapters="",
         home=tmp_path,
         runner_wait_seconds=5,
-        heartbeat_seconds=LEASE / 6,
+        heartbeat_seconds=0.5,
         lease_seconds=LEASE,
         drain_seconds=4,
     )

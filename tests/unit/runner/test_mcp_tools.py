@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from typing import Any
 
 import pytest
@@ -128,17 +127,15 @@ async def test_a_gateway_that_is_not_there_is_an_answer_and_no_tools() -> None:
 
 async def test_a_call_has_a_deadline_and_the_next_one_works() -> None:
     async def hang(arguments: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return {}
 
     async with (
         offering(thread_wait=hang, thread_spawn=echo) as gateway,
         McpToolbox(gateway.url, 0.3).open(lambda: "t") as tools,
     ):
-        began = time.monotonic()
         answer = await tools.call("thread_wait", {"timeout_seconds": 0.3})
         assert (answer.failed, answer.content["error"]["code"]) == (True, "deadline_exceeded")
-        assert time.monotonic() - began < 5
         assert not (await tools.call("thread_spawn", {})).failed
 
 
@@ -154,7 +151,7 @@ async def test_a_task_that_is_cancelled_in_a_call_leaves_nothing_open() -> None:
                 await tools.call("thread_wait", {"timeout_seconds": 20})
 
         task = asyncio.create_task(turn())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not gateway.calls:
                 await asyncio.sleep(0.01)
             task.cancel()

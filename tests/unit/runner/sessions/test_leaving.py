@@ -24,7 +24,7 @@ class Owner:
 
 
 async def left(leaving: Leaving, owner: Owner) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await leaving.when_idle(owner.leave)
 
 

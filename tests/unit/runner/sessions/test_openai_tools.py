@@ -104,7 +104,7 @@ async def test_a_steer_in_a_call_leaves_a_conversation_that_can_go_on() -> None:
     first = Reply([piece("Wait."), *calling(("c1", "thread_status", "{}"))])
     async with talking(tools, first, DONE) as (agent, heard, endpoint):
         await agent.prompt("Hi")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await tools.called.wait()
         await agent.steer("Stop that")
         assert (await heard.settled()).text == "Wait.\n\nDone."
@@ -133,7 +133,7 @@ async def test_an_abort_in_a_call_is_at_once() -> None:
     tools.hanging.add("thread_status")
     async with talking(tools, Reply(calling(("c1", "thread_status", "{}")))) as (agent, heard, _):
         await agent.prompt("Hi")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await tools.called.wait()
         await agent.abort()
         assert (await heard.settled()).end is Outcome.ABORTED
