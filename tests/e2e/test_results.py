@@ -65,7 +65,8 @@ async def test_pub23_a_registered_workers_large_result_over_rest(tmp_path: Path)
         nothing = (await client.post(f"{at}/workers/beta/collect", json={})).json()
         assert (nothing["collected"], nothing["status"], nothing["worker_session_id"]) == (False, "running", "ext-beta")
 
-        told = (await client.post(f"{at}/context", json={"turn_id": "trn_1"})).json()
+        turn = (await client.post(f"{at}/turn_begin", json={"text": "and now?"})).json()["turn_id"]
+        told = (await client.post(f"{at}/context", json={"turn_id": turn})).json()
         assert told["role"] == "coordinator"
         assert "| alpha | session | succeeded | result ready | go |" in told["text"]
         assert (await client.get(f"{at}/context")).json() == told
