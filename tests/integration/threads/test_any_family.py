@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -115,12 +116,23 @@ class House:
         """All of them; every invariant is looked at on the way."""
         found: dict[str, Thread] = {}
         wrong: list[str] = []
+        logs: dict[str, list[str]] = {}
         async for stored in all_stored(self.database):
             found[stored.thread.thread_id] = stored.thread
             wrong += faults(stored)
+            logs[stored.thread.thread_id] = [event.id for event in stored.events]
         assert wrong == []
+        assert await self.facts() == logs
         self.known = sorted(found)
         return found
+
+    async def facts(self) -> dict[str, list[str]]:
+        """What the outbox tells of each thread, in its order: that of the log, each event once."""
+        told: dict[str, list[str]] = {}
+        async with self.database.connection() as tx:
+            for row in await tx.raw.fetch("SELECT event_id, payload FROM outbox ORDER BY id"):
+                told.setdefault(orjson.loads(row["payload"])["thread_id"], []).append(row["event_id"])
+        return told
 
     async def step(self, what: str, pick: int, size: int) -> None:
         """One command. Raises Refusal."""
