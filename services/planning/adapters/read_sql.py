@@ -7,13 +7,12 @@ from typing import Final
 from sqlalchemy import Integer, bindparam, func, select
 
 from services.kernel.postgres import compiled
-from services.planning.adapters.branch_sql import BRANCH_FIELDS
 from services.planning.adapters.restore_sql import live_steps
-from services.planning.adapters.tables import BRANCHES, DOCUMENTS, STRETCHES, TURNS, WORKSPACES
+from services.planning.adapters.tables import DOCUMENTS, STRETCHES, TURNS, WORKSPACES
 from services.planning.adapters.turn_sql import TURN_FIELDS
 from services.planning.adapters.workspace_sql import DOCUMENT_FIELDS, HELD, MINE, SHOWN
 
-_w, _t, _r, _b, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, BRANCHES.c, DOCUMENTS.c
+_w, _t, _r, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, DOCUMENTS.c
 
 LIVE: Final = compiled(select(*SHOWN, live_steps().label("steps")).where(MINE))
 PAIR: Final = compiled(
@@ -39,9 +38,4 @@ TURNS_OF: Final = compiled(
     )
     .order_by(_t.number)
     .limit(bindparam("most"))
-)
-BRANCH: Final = compiled(
-    select(*(_b[name] for name in BRANCH_FIELDS)).where(
-        _b.tenant == bindparam("of_tenant"), _b.session_id == bindparam("of_id")
-    )
 )

@@ -33,7 +33,7 @@ def steps_of(rows: Sequence[Row]) -> Steps:
 
 
 def steps_of_json(rows: Sequence[Sequence[Any]]) -> Steps:
-    """Out of turn_sql.live_steps."""
+    """Out of restore_sql.live_steps."""
     return tuple(Step(*row) for row in rows)
 
 

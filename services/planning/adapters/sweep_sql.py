@@ -9,9 +9,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from services.kernel.postgres import compiled
 from services.planning.adapters.tables import BLOBS, DOCUMENTS, FAMILIES, STRETCHES, TURNS, WORKSPACES
+from services.planning.adapters.turn_sql import KEPT_PARTS
 
 _w, _t, _r, _b, _d = WORKSPACES.c, TURNS.c, STRETCHES.c, BLOBS.c, DOCUMENTS.c
-_KEPT: Final = ("objective", "plan", "documents")
 
 _STOOD_ON = (
     select(_r.line)
@@ -38,7 +38,7 @@ _ENTRIES = func.jsonb_array_elements(cast(func.convert_from(_SHELVES.c.data, "UT
     "value", name="entries"
 )
 _USED = union_all(
-    *(select(_t[name].label("sha256")).where(_OF_FAMILY) for name in (*_KEPT, "told")),
+    *(select(_t[name].label("sha256")).where(_OF_FAMILY) for name in (*KEPT_PARTS, "told")),
     select(cast(_ENTRIES.c.value, JSONB)["sha256"].astext).select_from(_SHELVES).join(_ENTRIES, true()),
     select(_d.sha256)
     .select_from(DOCUMENTS.join(WORKSPACES, (_w.tenant == _d.tenant) & (_w.session_id == _d.session_id)))

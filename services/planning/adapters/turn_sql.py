@@ -24,17 +24,14 @@ TURN_FIELDS: Final = (
     "ended_at",
 )
 _t, _b, _d = TURNS.c, BLOBS.c, DOCUMENTS.c
-TURN_SHOWN: Final = [_t[name] for name in TURN_FIELDS]
+KEPT_PARTS: Final = ("objective", "plan", "documents")
+"""The columns that name what a turn keeps, each by its digest."""
 
-TURN: Final = compiled(
-    select(*TURN_SHOWN).where(
-        _t.tenant == bindparam("of_tenant"), _t.line == bindparam("of_line"), _t.number == bindparam("of_number")
+TURN_OF_ID: Final = compiled(
+    select(*(_t[name] for name in TURN_FIELDS)).where(
+        _t.tenant == bindparam("of_tenant"), _t.turn_id == bindparam("of_turn")
     )
 )
-TURN_OF_ID: Final = compiled(
-    select(*TURN_SHOWN).where(_t.tenant == bindparam("of_tenant"), _t.turn_id == bindparam("of_turn"))
-)
-_KEPT: Final = ("objective", "plan", "documents")
 INSERT_TURN: Final = compiled(
     insert(TURNS).values(
         {
@@ -44,7 +41,7 @@ INSERT_TURN: Final = compiled(
             "kept": true(),
             **{
                 name: bindparam(name)
-                for name in ("line", "number", "turn_id", "leaves", "done_leaves", "begun_at", *_KEPT)
+                for name in ("line", "number", "turn_id", "leaves", "done_leaves", "begun_at", *KEPT_PARTS)
             },
         }
     )

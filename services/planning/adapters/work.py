@@ -162,13 +162,6 @@ class PostgresWork(BranchWork, ContextWork):
                 document = Document(one.key, position, one.content, size, one.sha256, one.locked, 1, USER, at)
                 await self._tx.execute(sql.MAKE_DOCUMENT, **_of(workspace), **rows.document_values(document))
 
-    async def turn(self, workspace: Workspace, number: int) -> TurnRow | None:
-        """Of its own line."""
-        row = await self._tx.fetchrow(
-            turn_sql.TURN, of_tenant=workspace.tenant, of_line=workspace.session_id, of_number=number
-        )
-        return None if row is None else rows.turn_of(row)
-
     async def turn_of_id(self, tenant: str, turn_id: str) -> TurnRow | None:
         """Of any line."""
         row = await self._tx.fetchrow(turn_sql.TURN_OF_ID, of_tenant=tenant, of_turn=turn_id)

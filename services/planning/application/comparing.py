@@ -13,7 +13,6 @@ from services.planning.application.plans import Planned, told_of_plan
 from services.planning.application.ports import Reads
 from services.planning.application.work import Live, Workshop
 from services.planning.domain import limits
-from services.planning.domain.errors import plan_changed
 from services.planning.domain.facts import Told
 from services.planning.domain.lineage import Change, diff, rearranged
 from services.planning.domain.picking import pick
@@ -35,6 +34,27 @@ class Compared:
     changes: list[Change]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is taken over: steps by their lineage, the objective. `expected`, `source_expected`: versions of the plans
+    that the caller knows, None for any."""
+
+    source_id: str
+    origin_ids: Sequence[str]
+    objective: bool
+    expected: int | None = None
+    source_expected: int | None = None
+
+    def check(self, session_id: str) -> None:
+        """It is something, and of another session. Invalid."""
+        if not self.origin_ids and not self.objective:
+            raise Invalid("INVALID_ARGUMENT", "name steps, or ask for the objective", field="origin_ids")
+        if self.source_id == session_id:
+            raise Invalid("INVALID_ARGUMENT", "source must be another session", field="source")
+        if self.origin_ids:
+            limits.count("origin_ids", len(self.origin_ids), limits.STEPS_MOST)
+
+
 class Comparing:
     """The use cases. Any two sessions of a tenant may be compared; lineage is shared by branches."""
 
@@ -49,22 +69,9 @@ class Comparing:
         this, other = await self._reads.pair(tenant, session_id, other_id)
         return Compared(this, other, diff(this.steps, other.steps))
 
-    async def pick(
-        self,
-        command: Command,
-        source_id: str,
-        origin_ids: Sequence[str],
-        objective: bool,
-        expected: int | None,
-        source_expected: int | None,
-    ) -> Planned:
+    async def pick(self, command: Command, wanted: Wanted) -> Planned:
         """Steps, and the objective, made as they are in the source; all or nothing."""
-        if not origin_ids and not objective:
-            raise Invalid("INVALID_ARGUMENT", "name steps, or ask for the objective", field="origin_ids")
-        if source_id == command.session_id:
-            raise Invalid("INVALID_ARGUMENT", "source must be another session", field="source")
-        if origin_ids:
-            limits.count("origin_ids", len(origin_ids), limits.STEPS_MOST)
+        wanted.check(command.session_id)
         async with self._workshop.work() as work:
             said = await command.remembered(work, "CherryPick")
             workspace = await work.workspace(command.tenant, command.session_id)
@@ -72,20 +79,18 @@ class Comparing:
             if said is not None:
                 return Planned(before, workspace.plan_version)
             check_changeable(workspace, command.by, command.turn_id)
-            check_version(workspace, expected)
-            source = await work.seen(command.tenant, source_id)
-            if source_expected is not None and source.workspace.plan_version != source_expected:
-                raise plan_changed(source.workspace.plan_version)
-            now, changed = self._clock.now(), workspace
-            after = before
-            if origin_ids:
-                after = pick(before, source.steps, origin_ids, self._new_id)
+            check_version(workspace, wanted.expected)
+            source = await work.seen(command.tenant, wanted.source_id)
+            check_version(source.workspace, wanted.source_expected)
+            now, changed, after = self._clock.now(), workspace, before
+            if wanted.origin_ids:
+                after = pick(before, source.steps, wanted.origin_ids, self._new_id)
                 if rearranged(before, after):
                     check_reorderable(workspace, command.by)
                 changed = with_plan(changed, now)
                 await work.write_steps(workspace, before, after)
                 await work.fact(changed.tenant, told_of_plan(changed), command.who, now)
-            if objective:
+            if wanted.objective:
                 changed = with_objective(changed, source.workspace.objective, command.by, now)
                 told = Told("objective", changed.session_id, version=changed.plan_version)
                 await work.fact(changed.tenant, told, command.who, now)

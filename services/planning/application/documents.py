@@ -8,7 +8,7 @@ from services.kernel.clock import Clock
 from services.planning.application.acting import Command
 from services.planning.application.work import Work, Workshop
 from services.planning.domain import limits
-from services.planning.domain.document import Document, check_etag, deleted, named, written
+from services.planning.domain.document import Document, check_etag, deleted, named, with_lock, written
 from services.planning.domain.facts import Told
 from services.planning.domain.workspace import Workspace, check_changeable
 
@@ -33,7 +33,7 @@ class Documents:
             document = written(there, key, content, command.by, self._clock.now())
             check_etag(etag, next((one for one in there if one.key == key), None))
             await work.put_document(workspace, document)
-            await self._tell(work, workspace, document, command)
+            await self._changed(work, workspace, document, command)
             return document
 
     async def delete(self, command: Command, key: str, etag: str) -> None:
@@ -47,7 +47,7 @@ class Documents:
             document = deleted(await work.documents(workspace), key, command.by)
             check_etag(etag, document)
             await work.delete_document(workspace, key)
-            await self._tell(work, workspace, document, command)
+            await self._changed(work, workspace, document, command)
 
     async def lock(self, command: Command, key: str, locked: bool) -> Document:
         """Locks it against agents, or unlocks it."""
@@ -57,16 +57,16 @@ class Documents:
             document = named(await work.documents(workspace), key)
             if said is None:
                 check_changeable(workspace, command.by, command.turn_id)
-                if document.locked is not locked:
-                    now = self._clock.now()
-                    document = replace(
-                        document, locked=locked, version=document.version + 1, updated_by=command.by, updated_at=now
-                    )
+                if document.locked is locked:
+                    await work.store(b"")
+                else:
+                    document = with_lock(document, locked, command.by, self._clock.now())
                     await work.lock_document(workspace, document)
-                await self._tell(work, workspace, document, command)
+                    await self._changed(work, workspace, document, command)
             return replace(document, content=await work.content(workspace, key))
 
-    async def _tell(self, work: Work, workspace: Workspace, document: Document, command: Command) -> None:
+    async def _changed(self, work: Work, workspace: Workspace, document: Document, command: Command) -> None:
+        """Tells of it, and keeps the request for repeats."""
         now = self._clock.now()
         await work.save(replace(workspace, updated_at=now))
         told = Told("document", workspace.session_id, version=workspace.plan_version, document=document.key)

@@ -150,10 +150,6 @@ class Work(Protocol):
         """The documents of a new workspace, in order; contents that its family has kept are not copied."""
         ...
 
-    async def turn(self, workspace: Workspace, number: int) -> TurnRow | None:
-        """A turn of its own line."""
-        ...
-
     async def turn_of_id(self, tenant: str, turn_id: str) -> TurnRow | None:
         """A turn of any line."""
         ...

@@ -50,6 +50,11 @@ def written(there: Sequence[Document], key: str, content: str, by: By, now: date
     )
 
 
+def with_lock(document: Document, locked: bool, by: By, now: datetime) -> Document:
+    """Locked against agents, or not."""
+    return replace(document, locked=locked, version=document.version + 1, updated_by=by, updated_at=now)
+
+
 def deleted(there: Sequence[Document], key: str, by: By) -> Document:
     """The one that goes: what a person has locked, no agent deletes."""
     document = named(there, key)

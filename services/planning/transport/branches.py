@@ -10,7 +10,7 @@ import grpc
 from services.kernel.errors import Invalid
 from services.kernel.paging import PageTokens, page_size
 from services.planning.application.branching import Branching, Continued
-from services.planning.application.comparing import Comparing
+from services.planning.application.comparing import Comparing, Wanted
 from services.planning.application.driving import Driving
 from services.planning.application.lateness import Lateness
 from services.planning.application.plans import Planned
@@ -136,13 +136,16 @@ class BranchMethods(PlanningServiceServicer):
     async def CherryPick(self, request: pb.CherryPickRequest, context: _Context) -> pb.Plan:
         """Takes steps over."""
         asked = command(request, names.session_id(request.name), PEOPLE)
-        source = names.bare_session_id(request.source, "source")
-        expected, source_expected = given(request, "expected_version"), given(request, "source_version")
+        wanted = Wanted(
+            names.bare_session_id(request.source, "source"),
+            list(request.origin_ids),
+            request.objective,
+            given(request, "expected_version"),
+            given(request, "source_version"),
+        )
 
         async def pick() -> Planned:
-            return await self._comparing.pick(
-                asked, source, list(request.origin_ids), request.objective, expected, source_expected
-            )
+            return await self._comparing.pick(asked, wanted)
 
         planned = await self._lateness.unless_over(asked.tenant, asked.session_id, pick)
         return translate.plan(planned.steps, planned.version)

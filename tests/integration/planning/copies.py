@@ -20,7 +20,7 @@ from services.planning.adapters.work import PostgresWorkshop
 from services.planning.application import turning
 from services.planning.application.acting import Command
 from services.planning.application.branching import Branching
-from services.planning.application.comparing import Comparing
+from services.planning.application.comparing import Comparing, Wanted
 from services.planning.application.documents import Documents
 from services.planning.application.driving import Driving
 from services.planning.application.objectives import Objectives
@@ -192,7 +192,7 @@ class House:
         changes = (await self.comparing.diff("acme", chat.id, other.id)).changes
         named = [one.origin_id for one in changes]
         try:
-            _take(chat, await self.comparing.pick(command, other.id, named, True, None, None))
+            _take(chat, await self.comparing.pick(command, Wanted(other.id, named, objective=True)))
         except NotAllowed:
             return  # steps would move under an agent at work, or a parent under its own sub-step
         chat.objective = other.objective

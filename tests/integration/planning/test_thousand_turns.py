@@ -10,6 +10,7 @@ from services.kernel.ids import new_id
 from services.kernel.postgres import Database
 from services.planning.adapters import keeping
 from tests.integration.planning.client import Planning
+from tests.integration.planning.test_snapshots import end
 
 TURNS = 1_000
 WORDS = ("alpha", "beta", "gamma", "delta", "plan", "build", "look", "ship", "test", "learn", "ask", "tell", "read")
@@ -77,7 +78,8 @@ async def test_reading_any_turn_is_two_queries(planning: Planning, chat: str, da
     for turn in range(1, 31):
         await planning.begin(chat, turn, new_id("trn"))
         await planning.agent(chat).add(chat, f"step {turn}")
-    for turn in (0, 1, 15, 29):
+    await end(database, chat)
+    for turn in (0, 1, 15, 29, 30):
         async with database.transaction() as tx:
             asked.clear()
             tx.raw = Counting(tx.raw)  # type: ignore[arg-type, assignment]
