@@ -38,7 +38,9 @@ def events_of(feed: MethodDescriptor) -> Descriptor:
     return events.DESCRIPTOR
 
 
-INJECTION: Final = coordination_service_pb2.DESCRIPTOR.services_by_name["CoordinationService"].methods_by_name[
-    "GetInjection"
-]
-"""What was injected into a session's newest turn: the resource of agents (gateway.mcp.context_resource)."""
+TOLD: Final = (
+    coordination_service_pb2.DESCRIPTOR.services_by_name["CoordinationService"].methods_by_name["GetInjection"],
+    planning_service_pb2.DESCRIPTOR.services_by_name["PlanningService"].methods_by_name["GetPlanContext"],
+)
+"""What was added to the user message of a turn, in the order in which it was: the resource of agents
+(gateway.mcp.context_resource)."""

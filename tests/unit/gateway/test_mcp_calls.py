@@ -256,24 +256,50 @@ async def test_pub23_a_report_as_long_as_the_service_takes_fits_a_call(gateway: 
     assert gateway.script.asked == []
 
 
-async def test_the_injected_context_is_a_resource(gateway: Gateway, era: str) -> None:
-    gateway.script.answers["GetInjection"] = pb.Injection(text="## Thread mode\n…", role="coordinator")
+async def test_what_was_told_is_a_resource(gateway: Gateway, era: str) -> None:
+    answers = gateway.script.answers
+    nothing = {
+        "GetInjection": errors.NotFound("INJECTION_NOT_FOUND", "nothing was injected"),
+        "GetPlanContext": errors.NotFound("PLAN_CONTEXT_NOT_FOUND", "nothing was told"),
+    }
+    injected = pb.Injection(text="## Thread mode\n…", role="coordinator", turn_id="trn_2")
+    injected.create_time.FromSeconds(20)
+    told = plans.PlanContext(text="## Objective and plan\n…", turn_id="trn_2")
+    told.create_time.FromSeconds(21)
+    late, later = plans.PlanContext(), plans.PlanContext()
+    for one, turn, second in ((late, "trn_1", 10), (later, "trn_3", 30)):
+        one.CopyFrom(told)
+        one.turn_id = turn
+        one.create_time.FromSeconds(second)
     async with mcp_client(url(gateway), agent_bearer("ses_1"), era=era) as client:
         [resource] = (await client.list_resources()).resources
         assert (resource.uri, resource.mime_type) == ("treadle://context", "text/markdown")
-        [contents] = (await client.read_resource(resource.uri)).contents
-        assert contents.text == "## Thread mode\n…"
-        assert gateway.script.asked[-1] == ("GetInjection", pb.GetInjectionRequest(parent="sessions/ses_1"))
-        for refusal, retryable in (
-            (errors.NotFound("INJECTION_NOT_FOUND", "nothing was injected"), False),
-            (errors.Unavailable("AWAY", "away"), True),
-            (RuntimeError(SENTINEL), False),
+        for changed, text in (
+            ({"GetInjection": injected}, injected.text),
+            ({"GetPlanContext": told}, told.text),
+            ({"GetInjection": injected, "GetPlanContext": told}, f"{injected.text}\n\n{told.text}"),
+            ({"GetInjection": injected, "GetPlanContext": late}, injected.text),
+            ({"GetInjection": injected, "GetPlanContext": later}, later.text),
         ):
-            gateway.script.answers["GetInjection"] = refusal
-            with pytest.raises(MCPError) as caught:
-                await client.read_resource(resource.uri)
-            assert caught.value.data["retryable"] is retryable
-            assert SENTINEL not in repr(caught.value)
+            answers |= {**nothing, **changed}
+            [contents] = (await client.read_resource(resource.uri)).contents
+            assert contents.text == text
+        asked = dict(gateway.script.asked[-2:])
+        assert asked == {
+            "GetInjection": pb.GetInjectionRequest(parent="sessions/ses_1"),
+            "GetPlanContext": plans.GetPlanContextRequest(name="sessions/ses_1"),
+        }
+        for method in nothing:
+            for refusal, retryable in (
+                (nothing[method], False),
+                (errors.Unavailable("AWAY", "away"), True),
+                (RuntimeError(SENTINEL), False),
+            ):
+                answers |= {**nothing, method: refusal}
+                with pytest.raises(MCPError) as caught:
+                    await client.read_resource(resource.uri)
+                assert caught.value.data["retryable"] is retryable
+                assert SENTINEL not in repr(caught.value)
         with pytest.raises(MCPError, match="no such resource"):
             await client.read_resource("treadle://other")
 
