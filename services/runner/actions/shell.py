@@ -1,6 +1,7 @@
 """`shell`: one command, off unless TREADLE_SHELL=1 (design/threads.md §0.10). It is no sandbox.
 
-Owns the command's whole process group: at the end, at a cancel and at a timeout nothing of it is left.
+Owns whatever the command has started, also in sessions of its own: at the end, at a cancel and at a timeout nothing of
+it is left.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from services.runner import processes
 from services.runner.domain.failure import Code, Failed
 from services.runner.domain.task import ExecutionTask
 
@@ -48,7 +50,8 @@ class Shell:
         if not self._enabled:
             raise Failed(Code.ACTION_DISABLED, "TREADLE_SHELL is not set")
         timeout = float(task.parameters.get("timeout_seconds", self._timeout))
-        process = await _owned(self._launch(task.parameters["command"]))
+        mark = processes.new_mark()
+        process = await _owned(self._launch(task.parameters["command"], mark), mark)
         output = _Output()
         try:
             async with asyncio.timeout(timeout):
@@ -57,12 +60,12 @@ class Shell:
         except TimeoutError as fault:
             raise Failed(Code.TIMEOUT, f"not done within {timeout} s; output: {output.text()}") from fault
         finally:
-            await _end_group(process)
+            await _end(process, mark)
         if code != 0:
             raise Failed(Code.ACTION_FAILED, f"exit code {code}; output: {output.text()}")
         return {"exit_code": code, "output": output.text(), "truncated": output.truncated}
 
-    async def _launch(self, command: str) -> Process:
+    async def _launch(self, command: str, mark: str) -> Process:
         if "\0" in command:
             raise Failed(Code.INVALID_PARAMETERS, "the command holds a NUL")
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -70,6 +73,7 @@ class Shell:
             "PATH": os.defpath,
             "HOME": str(self._folder),
             "LANG": "C.UTF-8",
+            processes.COMMAND_MARK: mark,
         }
         return await asyncio.create_subprocess_exec(
             "/bin/sh",
@@ -104,20 +108,21 @@ class _Output:
         return self._kept.decode("utf-8", "replace")
 
 
-async def _owned(launching: Coroutine[Any, Any, Process]) -> Process:
-    """The launched process. A cancel that comes while it is being launched waits for it, and ends its group: asyncio
-    itself would kill the command alone and leave what it had started."""
+async def _owned(launching: Coroutine[Any, Any, Process], mark: str) -> Process:
+    """The launched process. A cancel that comes while it is being launched waits for it, and ends it with all that it
+    has started: asyncio itself would kill the command alone."""
     task = asyncio.ensure_future(launching)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _end_group(await task)
+        await _end(await task, mark)
         raise
 
 
-async def _end_group(process: Process) -> None:
+async def _end(process: Process, mark: str) -> None:
     """TERM, two seconds, KILL: for the whole group, also when the command itself has ended and left children, and
-    also when we are cancelled meanwhile."""
+    also when we are cancelled meanwhile; then whatever left the group."""
+    left = processes.descendants(process.pid)
     _signal(process, signal.SIGTERM)
     try:
         if process.returncode is None:
@@ -125,7 +130,9 @@ async def _end_group(process: Process) -> None:
                 async with asyncio.timeout(_TERM_SECONDS):
                     await process.wait()
     finally:
+        left |= await asyncio.shield(asyncio.to_thread(processes.marked, mark, processes.COMMAND_MARK))
         _signal(process, signal.SIGKILL)
+        processes.kill(left)
     await process.wait()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import psutil
@@ -35,7 +36,7 @@ async def test_runs_in_the_files_folder_with_a_small_environment(tmp_path: Path)
 
     lines = result["output"].split()
     assert lines[0] == str(tmp_path / "files")
-    assert set(lines[1:]) <= {"HOME", "LANG", "PATH", "PWD", "OLDPWD", "SHLVL", "_"}
+    assert set(lines[1:]) <= {"HOME", "LANG", "PATH", "PWD", "OLDPWD", "SHLVL", "TREADLE_COMMAND_MARK", "_"}
 
 
 async def test_another_exit_code_is_a_failure_with_its_output_in_the_detail(tmp_path: Path) -> None:
@@ -75,6 +76,19 @@ async def test_children_left_behind_are_killed(tmp_path: Path) -> None:
     await shell(tmp_path).execute(execute("shell", {"command": "sleep 972 >/dev/null 2>&1 & echo left"}))
 
     assert await all_gone("972")
+
+
+@pytest.mark.parametrize("timeout", [60.0, 4.0])
+async def test_children_that_left_the_group_are_killed_as_well(tmp_path: Path, timeout: float) -> None:
+    """Also one that keeps the output open, by which the command itself seems to go on."""
+    output = ">/dev/null 2>&1" if timeout > 10 else ""
+    command = f"setsid sh -c 'touch started; sleep 975; true' {output} & while [ ! -e started ]; do sleep 0.02; done"
+    task = execute("shell", {"command": command, "timeout_seconds": timeout})
+    with contextlib.suppress(Failed):
+        await shell(tmp_path).execute(task)
+
+    assert timeout < 10 or (tmp_path / "files" / "started").exists()
+    assert await all_gone("975")
 
 
 async def test_a_cancel_kills_it_even_if_it_ignores_term(tmp_path: Path) -> None:

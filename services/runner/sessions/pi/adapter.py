@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from services.runner import processes
 from services.runner.application.agents import Agent, Emit
 from services.runner.domain.agent import AgentTask
-from services.runner.sessions.pi import processes
 from services.runner.sessions.pi.agent import PiAgent, PiTiming
 from services.runner.sessions.pi.launch import Launch, PiInstallation
 

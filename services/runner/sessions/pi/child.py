@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
+from services.runner import processes
 from services.runner.application.agents import AgentFault
-from services.runner.sessions.pi import processes
 
 TERM_SECONDS: Final = 3.0
 _PIECE: Final = 64 * 1024

@@ -1,8 +1,9 @@
-"""What an agent's child has started: found in /proc, so that nothing of it outlives it (design/streaming.md D2.5).
+"""What a child of ours has started: found in /proc, so that nothing of it outlives it (design/streaming.md D2.5).
 
-Pi puts each command in a process group of its own, so killing the child's group is not enough. Descendants are listed
+Children put commands in process groups of their own, so killing a child's group is not enough. Descendants are listed
 before a kill; a mark in the environment finds those whose parent is gone already. The mark names the runner, so that
-the next one on this machine also finds what a killed runner has left.
+the next one on this machine also finds what the agents of a killed runner have left. A command of the action `shell`
+has a mark of another name: it goes on where its runner is killed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 MARK: Final = "TREADLE_AGENT_MARK"
+COMMAND_MARK: Final = "TREADLE_COMMAND_MARK"
 _PROC: Final = Path("/proc")
 
 
@@ -40,9 +42,9 @@ def descendants(root: int) -> set[ProcessKey]:
     return {ProcessKey(pid, parents[pid][1]) for pid in found - {root} if pid in parents}
 
 
-def marked(mark: str) -> set[ProcessKey]:
+def marked(mark: str, variable: str = MARK) -> set[ProcessKey]:
     """Every process that has the mark in its environment."""
-    return {process for process, its_mark in _marks() if its_mark == mark}
+    return {process for process, its_mark in _marks(variable) if its_mark == mark}
 
 
 def new_mark() -> str:
@@ -53,7 +55,7 @@ def new_mark() -> str:
 
 def strays() -> set[ProcessKey]:
     """Every marked process whose runner is gone."""
-    return {process for process, mark in _marks() if not _is_alive(mark)}
+    return {process for process, mark in _marks(MARK) if not _is_alive(mark)}
 
 
 def kill(processes: set[ProcessKey]) -> None:
@@ -65,8 +67,8 @@ def kill(processes: set[ProcessKey]) -> None:
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _marks() -> Iterator[tuple[ProcessKey, str]]:
-    prefix = f"{MARK}=".encode()
+def _marks(variable: str) -> Iterator[tuple[ProcessKey, str]]:
+    prefix = f"{variable}=".encode()
     for pid in _pids():
         with contextlib.suppress(OSError):
             for entry in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
