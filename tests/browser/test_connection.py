@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.async_api import Browser, expect
 

@@ -1,4 +1,4 @@
-"""The log-in page of a Treadle that has a secret: a person's token opens it, another one does not, and one leaves it."""
+"""The log-in page where there is a secret: a person's token opens it, another one does not, and one leaves it."""
 
 from __future__ import annotations
 

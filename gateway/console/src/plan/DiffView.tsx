@@ -8,7 +8,7 @@ import { Notice, ReadError } from "../ui/Notice";
 import { Skeleton } from "../ui/Quiet";
 import { cherryPick, useDiff } from "./api";
 import { planKeys } from "./keys";
-import { refused } from "./refused";
+import { refusedPick } from "./refused";
 import type { Change, ChangeKind, Diff } from "./types";
 
 const WORDS: Record<ChangeKind, { label: string; colour: string }> = {
@@ -106,7 +106,7 @@ function Picking({ session, other, name, diff }: Props & { diff: Diff }) {
       </ul>
       {error ? (
         <Notice tone="warn" title="Nothing was taken over">
-          {refused(error)}
+          {refusedPick(error, diff)}
         </Notice>
       ) : null}
       {done ? <Notice tone="done" title="Taken over" /> : null}

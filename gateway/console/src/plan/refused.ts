@@ -1,5 +1,8 @@
 // A refused command on plans and branches, in a sentence. Pure.
+import { Problem } from "../api/http";
+import { visible } from "../text/visible";
 import { told, type Sentences } from "../text/told";
+import type { Diff } from "./types";
 
 const SENTENCES: Sentences = {
   PLAN_CHANGED: () =>
@@ -25,6 +28,15 @@ const SENTENCES: Sentences = {
   ROLE_REQUIRED: () => "You may look at this, but not change it.",
   STREAMING_UNAVAILABLE: () => "The sessions cannot be asked just now. Try again in a moment.",
 };
+
+/** Of a step that cannot be taken over alone it is said which. */
+export function refusedPick(error: Error, { changes }: Pick<Diff, "changes">): string {
+  const id = error instanceof Problem ? error.metadata["origin_id"] : undefined;
+  const step = changes.find(({ origin_id }) => origin_id === id);
+  const words = (step?.after ?? step?.before)?.text;
+  if (!(error instanceof Problem) || words === undefined) return refused(error);
+  return `“${visible(words)}”: ${(error.metadata["cause"] ?? error.message).replaceAll("_", " ")}. Nothing was taken over; tick what it needs, too.`;
+}
 
 export function refused(error: Error): string {
   return told(error, SENTENCES);

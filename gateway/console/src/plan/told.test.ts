@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Problem } from "../api/http";
-import { refused } from "./refused";
+import { refused, refusedPick } from "./refused";
 import { touchedPlans } from "./touched";
 
 const problem = (reason: string, metadata: Record<string, string> = {}) =>
@@ -37,4 +37,21 @@ it("touches the session's workspace and every graph, and a branch with its sessi
     ["plan", "b"],
   ]);
   expect(touchedPlans("nonsense")).toBe("all");
+});
+
+it("says which step cannot be taken over alone", () => {
+  const step = { id: "s", index: 1, number: "1", text: "hem", done: false, origin_id: "o", leaf: true };
+  const changes = [{ origin_id: "o", kinds: ["added" as const], after: step }];
+  const error = new Problem(
+    409,
+    "Conflict",
+    "",
+    "CHERRY_PICK_REFUSED",
+    { origin_id: "o", cause: "its parent is not in this plan" },
+    undefined,
+  );
+  expect(refusedPick(error, { changes })).toBe(
+    "“hem”: its parent is not in this plan. Nothing was taken over; tick what it needs, too.",
+  );
+  expect(refusedPick(error, { changes: [] })).toContain("One of the steps");
 });

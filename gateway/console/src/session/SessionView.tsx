@@ -39,7 +39,8 @@ interface Props {
 
 export function SessionView({ id, streamKey, panel, resuming, fresh, onPanel, onResume }: Props) {
   const query = useSession(id);
-  const missing = query.error instanceof Problem && query.error.status === 404;
+  // An address that names no session at all is refused (400) rather than looked for.
+  const missing = query.error instanceof Problem && [400, 404].includes(query.error.status);
   const { projection, dispatch, status } = useStream(id, streamKey, missing);
   const messages = useMessages(id);
   const kept = useOpenGates(id);

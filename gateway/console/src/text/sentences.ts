@@ -172,5 +172,7 @@ function inner(value: Json | undefined, ...fields: string[]): string {
 export function actorName(actor: ThreadEvent["actor"]): string {
   if (!actor) return "treadle";
   if (actor.kind === "fsm_engine") return "treadle";
+  // An agent is known by its session, whose id says nothing to a reader.
+  if (actor.kind === "agent") return "the agent";
   return actor.subject || (actor.kind === "service" ? "runner" : (actor.kind ?? "somebody"));
 }

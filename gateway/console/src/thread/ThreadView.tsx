@@ -33,7 +33,7 @@ export function ThreadView({ id, focus }: Props) {
   }, [here, id]);
 
   if (!thread) {
-    if (query.error instanceof Problem && query.error.status === 404) {
+    if (query.error instanceof Problem && [400, 404].includes(query.error.status)) {
       return (
         <Empty title="There is no such thread">
           It may belong to somebody else, or the address is mistyped.

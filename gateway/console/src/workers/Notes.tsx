@@ -11,7 +11,7 @@ import { submitOnCtrlEnter } from "../ui/submit";
 import { addNote, useNotes } from "./api";
 import { workerKeys } from "./keys";
 import { refused } from "./refused";
-import { lengthOf, NOTE_LIMIT } from "./words";
+import { lengthOf, NOTE_LIMIT, writerOf } from "./words";
 
 interface Props {
   session: string;
@@ -73,7 +73,7 @@ export function Notes({ session, name, count }: Props) {
             <li key={note.sequence} data-note className="border-l-2 border-line-strong pl-2">
               <p className="whitespace-pre-wrap text-sm [overflow-wrap:anywhere]">{visible(note.text)}</p>
               <p className="text-xs text-faint">
-                {visible(note.by.split(":").slice(1).join(":") || note.by)} · <Ago time={note.create_time} />
+                {visible(writerOf(note.by, session))} · <Ago time={note.create_time} />
               </p>
             </li>
           ))}

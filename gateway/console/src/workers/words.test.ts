@@ -1,6 +1,16 @@
 import { expect, it } from "vitest";
 import type { Worker } from "./types";
-import { lengthOf, marksOf, nameFault, reasonOf, sessionOf, statusOf, summary, workerEnd } from "./words";
+import {
+  lengthOf,
+  marksOf,
+  nameFault,
+  reasonOf,
+  sessionOf,
+  statusOf,
+  summary,
+  workerEnd,
+  writerOf,
+} from "./words";
 
 const WORKER: Worker = {
   name: "alpha",
@@ -87,4 +97,12 @@ it.each([
 
 it("counts code points", () => {
   expect(lengthOf("a🧵é")).toBe(3);
+});
+
+it("names who wrote a note, never by an id", () => {
+  expect(writerOf("agent:ses_1", "ses_1")).toBe("the coordinator");
+  expect(writerOf("agent:ses_2", "ses_1")).toBe("the worker");
+  expect(writerOf("user:ann", "ses_1")).toBe("ann");
+  expect(writerOf("user:a:b", "ses_1")).toBe("a:b");
+  expect(writerOf("service", "ses_1")).toBe("service");
 });

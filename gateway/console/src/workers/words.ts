@@ -103,6 +103,14 @@ export function workerEnd(end: {
     .join(" ");
 }
 
+/** Who wrote a note: `kind:subject`. An agent's subject is its session, whose id says nothing to a reader. */
+export function writerOf(by: string, coordinator: string): string {
+  const [kind, ...rest] = by.split(":");
+  const subject = rest.join(":");
+  if (kind === "agent") return subject === coordinator ? "the coordinator" : "the worker";
+  return subject === "" ? by : subject;
+}
+
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** What is wrong with a name; undefined: nothing. */
