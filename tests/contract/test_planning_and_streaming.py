@@ -60,14 +60,14 @@ class Both(NamedTuple):
 
     async def heard(self, session: str, turns: int) -> None:
         """Waits until planning knows that so many turns have ended."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while sum(not one.running for one in await self.planning.turns(session)) < turns:
                 await asyncio.sleep(0.01)
 
 
 async def until_refused(reason: str, call: Callable[[], Awaitable[object]]) -> None:
     """Waits until planning has heard of a deletion."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await call()
@@ -203,7 +203,7 @@ async def test_turns_begin_in_the_fake_as_they_do_in_planning(both: Both, real: 
     async def begin(number: int, turn_id: str, of: str = session) -> str:
         request = workspaces.BeginTurnRequest(session_id=of, number=number, turn_id=turn_id)
         try:
-            answer = await stub.BeginTurn(request, metadata=as_service, timeout=10)
+            answer = await stub.BeginTurn(request, metadata=as_service, timeout=60)
         except grpc.aio.AioRpcError as error:
             refusal = refusal_from(error)
             assert refusal is not None
@@ -213,7 +213,7 @@ async def test_turns_begin_in_the_fake_as_they_do_in_planning(both: Both, real: 
 
     for created in (True, False):
         request = workspaces.EnsureWorkspaceRequest(session_id=other)
-        assert (await stub.EnsureWorkspace(request, metadata=as_service, timeout=10)).created is created
+        assert (await stub.EnsureWorkspace(request, metadata=as_service, timeout=60)).created is created
     assert await begin(1, ids[0]) == "1 False"  # a workspace that is missing is made
     assert await begin(1, ids[0]) == "1 True"
     assert await begin(1, ids[1]) == "TURN_STALE 1"
@@ -238,7 +238,7 @@ async def test_sessions_are_forked_in_the_fake_as_they_are_in_streaming(
 
     async def ask(method: str, request: Any) -> str:
         try:
-            answer = await getattr(stub, method)(request, metadata=as_service, timeout=10)
+            answer = await getattr(stub, method)(request, metadata=as_service, timeout=60)
         except grpc.aio.AioRpcError as error:
             refusal = refusal_from(error)
             assert refusal is not None

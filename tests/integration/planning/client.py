@@ -212,7 +212,7 @@ class Planning:
 
 async def _answer(method: Any, request: Any, authorization: str) -> Any:
     try:
-        return await method(request, timeout=20, metadata=(("authorization", authorization),))
+        return await method(request, timeout=60, metadata=(("authorization", authorization),))
     except grpc.aio.AioRpcError as error:
         refusal = refusal_from(error)
         if refusal is None:

@@ -86,10 +86,27 @@ async def test_there_may_be_fifty(planning: Planning, chat: str) -> None:
     await planning.put(chat, "d49", "y")
 
 
-@pytest.mark.parametrize("key", ["", "a b", "a/b", "a\n", "x" * 65, "ä", ".", ".."])
-async def test_keys_are_one_word(planning: Planning, chat: str, key: str) -> None:
+@pytest.mark.parametrize("key", ["", "a b", "a/b", "a\n", "\na", "x" * 65, "ä", "w\uff11", ".", "..", "a\0"])
+async def test_pub21_keys_are_one_word(planning: Planning, chat: str, key: str) -> None:
     async with refused("INVALID_NAME"):
         await planning.put(chat, key, "x")
+    async with refused("INVALID_NAME"):
+        await planning.drop(chat, key)
+
+
+async def test_pub21_keys_that_pass(planning: Planning, chat: str) -> None:
+    for key in ("x" * 64, "a_b-c", "W1", "-a", "...", "0"):
+        assert (await planning.put(chat, key, "x")).key == key
+        await planning.drop(chat, key)
+
+
+async def test_a_lock_that_is_as_it_was_tells_nobody(planning: Planning, chat: str, database: Database) -> None:
+    await planning.put(chat, "notes", "x")
+    locked = await planning.lock(chat, "notes")
+    async with database.connection() as tx:
+        told: int = await tx.raw.fetchval("SELECT count(*) FROM outbox")
+        assert await planning.lock(chat, "notes") == locked
+        assert await tx.raw.fetchval("SELECT count(*) FROM outbox") == told
 
 
 async def test_a_repeat_writes_once(planning: Planning, chat: str) -> None:

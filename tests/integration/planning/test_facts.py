@@ -61,7 +61,7 @@ async def tell(domain: None, bus: Bus, make_database: MakeDatabase) -> Any:
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     """Waits for it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await holds():
             await asyncio.sleep(0.02)
 
