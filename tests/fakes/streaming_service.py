@@ -102,6 +102,15 @@ class FakeStreaming(JobServiceServicer, RunnerServiceServicer):
         self._woken.set()
         return session
 
+    def lapsed(self, session: FakeSession) -> bool:
+        """Whether its lease is over."""
+        return session.state == "leased" and session.lease_until < time.monotonic()
+
+    def requeue(self, session: FakeSession) -> None:
+        """For another runner, as the service does when the lease is over."""
+        session.state = "queued"
+        self._woken.set()
+
     async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
