@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+import grpc
+
 from services.coordination.adapters.conversations import StreamingConversations
 from services.coordination.adapters.errands import PostgresErrands
 from services.coordination.adapters.injection_rows import PostgresInjections
@@ -42,7 +44,7 @@ from services.coordination.transport.jobs import JobServicer, agent_token
 from services.coordination.transport.servicer import CoordinationServicer
 from services.kernel import idempotency
 from services.kernel.bus import Bus
-from services.kernel.clock import SystemClock
+from services.kernel.clock import Clock, SystemClock
 from services.kernel.grpc_client import open_channel
 from services.kernel.grpc_server import GrpcServer
 from services.kernel.ids import new_id
@@ -58,7 +60,7 @@ from treadle.coordination.v1.job_service_pb2_grpc import add_JobServiceServicer_
 
 
 async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
-    """Database and bus; work on coordinators and what is read of them; streaming; the service over them."""
+    """Database, bus and streaming; the runs of workers and the duties around them; the service over all of it."""
     clock = SystemClock()
     database = await Database.open(
         settings.coordination_database_url,
@@ -74,38 +76,21 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.push(lambda: streaming.close(None))
 
     wake = Wake(bus)
-    workshop = PostgresWorkshop(database, wake)
-    reads = PostgresReads(database)
     authenticator = Authenticator(settings.secret(), clock)
     tokens = ServiceTokens("coordination", authenticator, clock)
-    conversations = StreamingConversations(streaming)
-    roll = PostgresRoll(database, reads)
+    roll = PostgresRoll(database, PostgresReads(database))
     watches = Watches(roll, wake)
-    servicer = CoordinationServicer(
-        ThreadMode(workshop, clock),
-        Registering(workshop, clock, new_id),
-        Roster(reads),
-        Spawning(workshop, conversations, clock, new_id, settings.worker_adapter),
-        Cancelling(workshop, clock),
-        Statuses(workshop, clock),
-        Noting(workshop, reads, clock),
-        Collecting(PostgresMailbox(database), StreamingSayings(streaming, tokens)),
-        Waiting(roll, watches),
-        Reporting(workshop, clock),
-        Injecting(PostgresInjections(database), conversations, clock),
-        settings.page_signing_key(),
-    )
-
     sessions = StreamingClient(streaming, tokens)
-    runs, run_workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
-    errands = PostgresErrands(database)
     last_words = LastWords(sessions)
-    running = Running(runs, run_workshop, last_words, wake, clock, timedelta(seconds=settings.worker_lease_seconds))
+    runs, workshop = PostgresRuns(database), PostgresRunWorkshop(database, wake)
+    lease = timedelta(seconds=settings.worker_lease_seconds)
+    running = Running(runs, workshop, last_words, wake, clock, lease)
+    errands = PostgresErrands(database)
     facts = SessionFacts(Hearing(clock), wake)
 
-    life.spawn("reconciler", Reconciling(runs, run_workshop, sessions, clock).run)
-    life.spawn("expiring", Expiring(runs, run_workshop, clock).run)
-    life.spawn("forcing", Forcing(runs, run_workshop, last_words, clock).run)
+    life.spawn("reconciler", Reconciling(runs, workshop, sessions, clock).run)
+    life.spawn("expiring", Expiring(runs, workshop, clock).run)
+    life.spawn("forcing", Forcing(runs, workshop, last_words, clock).run)
     life.spawn("aborting", Aborting(errands, sessions, wake, clock).run)
     life.spawn("waking", Waking(errands, sessions, wake, clock).run)
     life.spawn("inbox", Inbox(database, bus, CONSUMER, SUBJECTS, facts.handle, facts.after).run)
@@ -120,7 +105,7 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
         [
             (
                 add_CoordinationServiceServicer_to_server,
-                servicer,
+                _servicer(settings, database, wake, Waiting(roll, watches), streaming, tokens, clock),
                 "treadle.coordination.v1.CoordinationService",
             ),
             (
@@ -137,3 +122,31 @@ async def build(settings: CoordinationSettings, life: Lifecycle) -> Bound:
     life.on_drain(running.drained)
     life.on_drain(watches.close)
     return Bound("coordination", address)
+
+
+def _servicer(
+    settings: CoordinationSettings,
+    database: Database,
+    wake: Wake,
+    waiting: Waiting,
+    streaming: grpc.aio.Channel,
+    tokens: ServiceTokens,
+    clock: Clock,
+) -> CoordinationServicer:
+    """What is done to coordinators and workers, and read of them."""
+    workshop, reads = PostgresWorkshop(database, wake), PostgresReads(database)
+    conversations = StreamingConversations(streaming)
+    return CoordinationServicer(
+        ThreadMode(workshop, clock),
+        Registering(workshop, clock, new_id),
+        Roster(reads),
+        Spawning(workshop, conversations, clock, new_id, settings.worker_adapter),
+        Cancelling(workshop, clock),
+        Statuses(workshop, clock),
+        Noting(workshop, reads, clock),
+        Collecting(PostgresMailbox(database), StreamingSayings(streaming, tokens)),
+        waiting,
+        Reporting(workshop, clock),
+        Injecting(PostgresInjections(database), conversations, clock),
+        settings.page_signing_key(),
+    )

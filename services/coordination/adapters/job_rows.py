@@ -82,7 +82,7 @@ class PostgresRunWorkshop:
         async with self._database.transaction() as tx:
             work = PostgresRunWork(tx)
             yield work
-        await self._wake.committed(work.touched, facts=work.facts, jobs=work.jobs, duties=work.duties)
+        await work.tell(self._wake)
 
 
 class PostgresRuns:

@@ -31,11 +31,6 @@ def note_of(row: Row) -> Note:
     return Note(row["sequence"], row["text"], row["written_by"], row["created_at"])
 
 
-def report_of(row: Row) -> Report:
-    """A report; the row has REPORT_FIELDS."""
-    return Report(**{name: row[name] for name in REPORT_FIELDS})
-
-
 def values_of(record: Coordinator | Worker, names: tuple[str, ...]) -> dict[str, Any]:
     """A record's values by column."""
     return {name: getattr(record, name) for name in names}

@@ -29,6 +29,5 @@ class SessionFacts:
 
     async def after(self) -> None:
         """It is committed."""
-        work = self._work
-        if work is not None:
-            await self._wake.committed(work.touched, facts=work.facts, jobs=work.jobs, duties=work.duties)
+        if self._work is not None:
+            await self._work.tell(self._wake)

@@ -39,6 +39,10 @@ class PostgresWork(KeyedWork):
         self.jobs = False
         self.duties = False
 
+    async def tell(self, wake: Wake) -> None:
+        """After the commit: whoever waits for what was written."""
+        await wake.committed(self.touched, facts=self.facts, jobs=self.jobs, duties=self.duties)
+
     async def hold_sessions(self, tenant: str, *session_ids: str) -> None:
         """Locks of this transaction on the ids' digests, in their order."""
         for session_id in sorted(session_ids):
@@ -255,7 +259,7 @@ class PostgresWorkshop:
         async with self._database.transaction() as tx:
             work = PostgresWork(tx)
             yield work
-        await self._wake.committed(work.touched, facts=work.facts, jobs=work.jobs, duties=work.duties)
+        await work.tell(self._wake)
 
 
 def _of_list(tenant: str, coordinator_id: str, worker_id: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from services.coordination.application.persevering import Persevering
+from services.coordination.application.persevering import Persevering, pause
 from services.coordination.application.run_ports import Bells, Due, Errands, WorkerSessions
 from services.kernel.clock import Clock
 from services.kernel.errors import Refusal, Unavailable
@@ -13,7 +13,6 @@ from services.kernel.telemetry import get_logger
 
 _EVERY: Final = 1.0
 _MOST: Final = 50
-_PAUSE: Final = timedelta(seconds=1)
 _PAUSE_MOST: Final = timedelta(seconds=60)
 _log = get_logger("coordination.aborting")
 
@@ -48,9 +47,3 @@ class Aborting:
             _log.error("abort.refused", session=due.session_id, reason=refusal.reason)
         await self._errands.stopped(due)
         return True
-
-
-def pause(attempts: int, most: timedelta) -> timedelta:
-    """1, 2, 4 … seconds, at most so long."""
-    seconds = 2.0 ** min(attempts, 10)
-    return min(_PAUSE * seconds, most)

@@ -61,17 +61,22 @@ async def end_worker(work: Work, coordinator: Coordinator, worker: Worker, end: 
     if text is not None:
         section = (end.reading or await read(text)).section
         await work.add_report(ended, Report(ended.report_version, True, ended.partial, text, section, now))
-    if worker.job_id:
-        if end.job_state == "cancelled":
-            await work.cancel_job(worker, end.reason.value)
-        else:
-            await work.end_job(worker.job_id, end.job_state, end.reason.value)
-    if end.stop_session and worker.kind is Kind.SUBAGENT and worker.launches:
-        await work.want_stop(worker.tenant, worker.session_id, now)
-    if late and coordinator.auto_wake and coordinator.enabled and not coordinator.deleted:
-        await work.want_wake(coordinator.tenant, coordinator.session_id, now + WAKE_AFTER)
+    await _leave_nothing_behind(work, coordinator, ended, end, now)
     await work.fact(ended, "ended", by, now, before=worker.status)
     return ended
+
+
+async def _leave_nothing_behind(work: Work, coordinator: Coordinator, ended: Worker, end: End, now: datetime) -> None:
+    """Its job is over, its session does not go on, and its coordinator hears of what comes late."""
+    if ended.job_id:
+        if end.job_state == "cancelled":
+            await work.cancel_job(ended, end.reason.value)
+        else:
+            await work.end_job(ended.job_id, end.job_state, end.reason.value)
+    if end.stop_session and ended.kind is Kind.SUBAGENT and ended.launches:
+        await work.want_stop(ended.tenant, ended.session_id, now)
+    if ended.late and coordinator.auto_wake and coordinator.enabled and not coordinator.deleted:
+        await work.want_wake(coordinator.tenant, coordinator.session_id, now + WAKE_AFTER)
 
 
 def _collected(worker: Worker, text: str | None) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from services.coordination.application.ending import End
 from services.coordination.application.run_ports import TurnSeen, WorkerSessions
@@ -11,6 +12,9 @@ from services.coordination.application.sectioning import Reading, read
 from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.worker import Reason
 from services.kernel.text import storable
+
+_LONGEST_CHARACTER: Final = 4
+"""Bytes: a text is cut between two characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,8 @@ class Words:
     too_large: bool = False
 
     def end(self, reason: Reason, tokens: int = 0) -> End:
-        """The end of a worker with these words; a session that is still at work is to be aborted. What is too large is
-        kept in the session alone (C.4)."""
+        """The end of a worker with these words; a session that is still at work is to be aborted. What is larger than a
+        report may be is kept in the session alone, and is the reason (C.4)."""
         why = Reason.RESULT_TOO_LARGE if self.too_large else reason
         tokens = max(tokens, self.tokens)
         return End(why, self.text, tokens, stop_session=self.at_work, reading=self.reading)
@@ -53,6 +57,9 @@ class LastWords:
         if not text:  # it has ended, or did so meanwhile
             text = await self._sessions.text_of(tenant, session_id, turn.turn_id)
         text = storable(text)
-        if len(text.encode()) > REPORT_BYTES:
-            return Words(None, None, turn.tokens, turn.under_way, turn.outcome, too_large=True)
-        return Words(text, await read(text), turn.tokens, turn.under_way, turn.outcome)
+        size = len(text.encode())
+        # A session keeps so much of an answer, too: where that was all of it that fitted, it was cut there.
+        too_large = size > REPORT_BYTES - (_LONGEST_CHARACTER if turn.outcome == "truncated" else 0)
+        if size > REPORT_BYTES:
+            return Words(None, None, turn.tokens, turn.under_way, turn.outcome, too_large)
+        return Words(text, await read(text), turn.tokens, turn.under_way, turn.outcome, too_large)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final
 
 from services.kernel import telemetry
@@ -83,3 +84,8 @@ class Persevering:
         if now - self._seen.get(refusal.reason, -_SAME) >= _SAME:
             self._log.warning("duty.waits", duty=self._duty, reason=refusal.reason)
         self._seen[refusal.reason] = now
+
+
+def pause(attempts: int, most: timedelta) -> timedelta:
+    """Of what is tried again at a time of its own, in its row: 1, 2, 4 … seconds, at most so long."""
+    return min(timedelta(seconds=2.0 ** min(attempts, 10)), most)

@@ -100,7 +100,7 @@ class Running:
             if told.waiting != worker.waiting:
                 await work.fact(told, "waiting", SYSTEM, now)
             _, coordinator = await bill(work, coordinator, told, beat.tokens, now)
-            if coordinator.exhausted():
+            if coordinator.spent_budget is not None:
                 await stop_all(work, coordinator, Reason.BUDGET_EXHAUSTED, SYSTEM, now)
                 cancel = True
         return until, cancel or bool(worker.stop_reason)

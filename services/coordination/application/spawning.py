@@ -80,8 +80,8 @@ class Spawning:
     ) -> Spawned:
         try:
             worker = self._worker(command, coordinator, turn, spec)
-            if coordinator.exhausted():
-                raise errors.budget_exhausted()
+            if (spent := coordinator.spent_budget) is not None:
+                raise errors.budget_exhausted(*spent)
             worker = await place(work, coordinator, worker)
         except Refusal as refusal:
             return Spawned(code=refusal.reason.lower(), error=refusal.message)

@@ -1,4 +1,4 @@
-"""How a worker is stopped: at once where no runner has it, else by asking its runner, which has half a minute."""
+"""How a worker is stopped: at once where no runner ever had it, else by asking its runner, which has half a minute."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from services.coordination.application.aborting import pause
-from services.coordination.application.persevering import Persevering
+from services.coordination.application.persevering import Persevering, pause
 from services.coordination.application.run_ports import Bells, Due, Errands, Untold, WorkerSessions
 from services.kernel.clock import Clock
 from services.kernel.errors import AlreadyExists, Refusal, Unavailable

@@ -92,9 +92,10 @@ def too_many_reports(limit: int) -> Exhausted:
     return Exhausted("TOO_MANY_REPORTS", message, limit=limit)
 
 
-def budget_exhausted() -> Exhausted:
-    """The coordinator's budget is spent."""
-    return Exhausted("BUDGET_EXHAUSTED", "the budget of this conversation's workers is spent")
+def budget_exhausted(budget: str, limit: int) -> Exhausted:
+    """The coordinator's budget is spent. `budget`: seconds or tokens."""
+    message = f"the budget of {limit} {budget} of this conversation's workers is spent"
+    return Exhausted("BUDGET_EXHAUSTED", message, budget=budget, limit=limit)
 
 
 def streaming_unavailable() -> Unavailable:

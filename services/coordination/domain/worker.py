@@ -91,9 +91,14 @@ class Coordinator:
     note_seq: int = 0
     deleted: bool = False
 
-    def exhausted(self) -> bool:
-        """Whether a budget is spent."""
-        return (0 < self.budget_seconds * 1000 <= self.spent_ms) or (0 < self.budget_tokens <= self.spent_tokens)
+    @property
+    def spent_budget(self) -> tuple[str, int] | None:
+        """What is spent, `seconds` or `tokens`, and how much of it there was; None while there is something left."""
+        if 0 < self.budget_seconds * 1000 <= self.spent_ms:
+            return "seconds", self.budget_seconds
+        if 0 < self.budget_tokens <= self.spent_tokens:
+            return "tokens", self.budget_tokens
+        return None
 
 
 @dataclass(frozen=True, slots=True)

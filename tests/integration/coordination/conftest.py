@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from services.kernel.settings import load
 from tests.conftest import MakeDatabase
 from tests.fakes.streaming_sessions import FakeSessions, fake_sessions, serving
 from tests.integration.coordination.client import SECRET, Coordination
+from tests.integration.coordination.parts import Parts
 
 StartReplica = Callable[[], Awaitable[Coordination]]
 
@@ -61,6 +62,14 @@ async def sessions(stack: AsyncExitStack) -> Served:
     """A streaming service in memory, behind real gRPC."""
     fake = fake_sessions()
     return Served(fake, await stack.enter_async_context(serving(fake, SECRET)))
+
+
+@pytest.fixture
+async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
+    """What runs workers, put together by hand, with a clock of the test's own."""
+    parts = Parts(database, wake, sessions.address)
+    yield parts
+    await parts.channel.close()
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ class World:
         async with self.workshop.work() as work:
             there = await work.coordinator(TENANT, self.of.session_id)
             assert there is not None
-            if there.exhausted():
+            if there.spent_budget is not None:
                 return
             made = worker(self.of, name, timeout_seconds=timeout)
             assert await work.insert_worker(made)

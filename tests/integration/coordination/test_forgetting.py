@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +12,6 @@ import pytest
 from services.coordination.adapters.checks import CHECKS
 from services.coordination.adapters.injection_rows import PostgresInjections
 from services.coordination.adapters.purging import purge
-from services.coordination.adapters.wake import Wake
 from services.coordination.application.running import Beat
 from services.coordination.application.work import Note
 from services.coordination.domain.injection import Injection, digest
@@ -23,7 +21,6 @@ from services.kernel.errors import NotFound
 from services.kernel.postgres import Database
 from services.kernel.verifying import examine
 from tests.integration.coordination.client import Coordination, refused, spec
-from tests.integration.coordination.conftest import Served
 from tests.integration.coordination.parts import Parts
 from tests.integration.coordination.results_client import Results
 from tests.integration.coordination.rows import TENANT, coordinator, worker
@@ -31,14 +28,6 @@ from tests.integration.coordination.runner_client import Runner
 
 MONTH = timedelta(days=30)
 TABLES = ("coordinators", "workers", "notes", "reports", "injections", "jobs", "wakes", "stops")
-
-
-@pytest.fixture
-async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
-    """Everything, with a clock of the test's own."""
-    parts = Parts(database, wake, sessions.address)
-    yield parts
-    await parts.channel.close()
 
 
 async def left(database: Database, of: Coordinator) -> dict[str, int]:

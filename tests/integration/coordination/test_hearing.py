@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 import pytest
 
-from services.coordination.adapters.wake import Wake
 from services.coordination.domain.worker import Kind, Status
 from services.kernel import jetstream, streams
 from services.kernel.bus import Bus
@@ -21,14 +19,6 @@ from tests.integration.coordination.parts import Parts
 from tests.integration.coordination.rows import TENANT, coordinator, worker
 from tests.integration.coordination.runner_client import Runner, facts, row_of, until
 from tests.nats_server import NatsServer
-
-
-@pytest.fixture
-async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
-    """Everything, with a clock of the test's own."""
-    parts = Parts(database, wake, sessions.address)
-    yield parts
-    await parts.channel.close()
 
 
 async def test_an_aborted_turn_cancels_its_own_workers_alone(parts: Parts) -> None:

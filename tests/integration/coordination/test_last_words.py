@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
 
 from services.coordination.adapters.report_rows import PostgresMailbox
-from services.coordination.adapters.wake import Wake
 from services.coordination.application.running import Beat
 from services.coordination.domain.limits import REPORT_BYTES
 from services.coordination.domain.worker import Coordinator, Reason, Worker
 from services.kernel.errors import Unavailable
-from services.kernel.postgres import Database
 from tests.fakes.streaming_sessions import FakeStreamingSession
 from tests.integration.coordination.conftest import Served
 from tests.integration.coordination.parts import Parts
@@ -22,14 +20,6 @@ from tests.integration.coordination.runner_client import facts, lose
 from tests.integration.coordination.test_time import stop
 
 SAID = "## Result\n\nhalf of it, é 🧵"
-
-
-@pytest.fixture
-async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
-    """Everything, with a clock of the test's own."""
-    parts = Parts(database, wake, sessions.address)
-    yield parts
-    await parts.channel.close()
 
 
 @dataclass
@@ -263,6 +253,16 @@ async def test_words_over_the_limit_of_a_report_are_said_to_be_too_large(run: Ru
     await run.ends("failed")
     seen = await run.seen()
     assert (seen.status.value, seen.reason, seen.report_version) == ("failed", Reason.RESULT_TOO_LARGE.value, 1)
+
+
+async def test_an_answer_that_its_session_has_cut_by_its_size_is_kept_so_far_and_said_to_be_too_large(
+    run: Run,
+) -> None:
+    run.session.turns[-1].text = "é" * (REPORT_BYTES // 2)
+    run.session.settle("truncated")
+    await run.lose()
+    seen = await run.seen()
+    assert (seen.reason, seen.report_version, seen.partial) == (Reason.RESULT_TOO_LARGE.value, 2, True)
 
 
 async def test_who_completes_without_a_word_has_said_nothing(run: Run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from services.coordination.adapters.wake import Wake
@@ -12,19 +10,10 @@ from services.coordination.application.running import Beat
 from services.coordination.application.stopping import ask_stop
 from services.coordination.domain.worker import Coordinator, Reason, Status
 from services.kernel.errors import Conflict
-from services.kernel.postgres import Database
 from tests.integration.coordination.conftest import Served
 from tests.integration.coordination.parts import Parts
 from tests.integration.coordination.rows import coordinator, worker
 from tests.integration.coordination.runner_client import facts
-
-
-@pytest.fixture
-async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
-    """Everything, with a clock of the test's own."""
-    parts = Parts(database, wake, sessions.address)
-    yield parts
-    await parts.channel.close()
 
 
 async def stop(parts: Parts, of: Coordinator, name: str, reason: Reason = Reason.CANCELLED) -> None:

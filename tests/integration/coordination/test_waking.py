@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from services.coordination.adapters.wake import Wake
 from services.coordination.application.run_ports import Untold
 from services.coordination.application.waking import words_of
 from services.coordination.domain.worker import Coordinator
-from services.kernel.postgres import Database
 from tests.fakes.streaming_sessions import FakeStreamingSession
 from tests.integration.coordination.conftest import Served
 from tests.integration.coordination.parts import Parts
 from tests.integration.coordination.rows import coordinator, worker
-
-
-@pytest.fixture
-async def parts(database: Database, wake: Wake, sessions: Served) -> AsyncIterator[Parts]:
-    """Everything, with a clock of the test's own."""
-    parts = Parts(database, wake, sessions.address)
-    yield parts
-    await parts.channel.close()
 
 
 async def late(parts: Parts, of: Coordinator, **ends: tuple[str, str]) -> None:

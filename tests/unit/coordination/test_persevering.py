@@ -90,7 +90,7 @@ async def test_an_undecided_item_is_looked_at_again_soon() -> None:
         looks.append(1)
         return len(looks) > 1
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not await trying.attempt("one", item):
             await asyncio.sleep(0.02)
     assert len(looks) == 2
