@@ -12,13 +12,17 @@ from contextlib import asynccontextmanager
 
 import grpc
 
+from treadle.streaming.v1 import job_service_pb2 as jobs
 from treadle.streaming.v1 import runner_service_pb2 as pb
 from treadle.streaming.v1 import session_event_pb2 as events
 from treadle.streaming.v1 import session_service_pb2 as sessions
+from treadle.streaming.v1.job_service_pb2_grpc import JobServiceStub
 from treadle.streaming.v1.runner_service_pb2_grpc import RunnerServiceStub
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
 
 BATCH_MOST = 64
+_RUNNER = "bench"
+_BEAT_SECONDS = 3
 
 
 class AttachEnded(Exception):
@@ -87,15 +91,38 @@ async def new_session(channel: grpc.aio.Channel) -> str:
 
 @asynccontextmanager
 async def attached(channel: grpc.aio.Channel, session: str) -> AsyncIterator[AttachPump]:
-    """Holds the session; returns once the service has answered."""
+    """Claims the session and holds it; returns once the service has answered."""
+    job = await _claimed(channel, session)
     call = RunnerServiceStub(channel).Attach()
-    await call.write(pb.AttachRequest(open=pb.AttachOpen(session=session, runner_id="bench")))
+    opening = pb.AttachOpen(session=session, runner_id=_RUNNER, job_id=job.id, fence=job.fence)
+    await call.write(pb.AttachRequest(open=opening))
     first = await call.read()
     if not isinstance(first, pb.AttachResponse):
         raise AttachEnded(f"{await call.code()} {await call.details()}")
-    pump = AttachPump(call)
+    pump, beating = AttachPump(call), asyncio.create_task(_beat(channel, job))
     try:
         yield pump
         await pump.close()
     finally:
+        beating.cancel()
         call.cancel()
+
+
+async def _claimed(channel: grpc.aio.Channel, session: str) -> jobs.Job:
+    """The session's job: the only one that is queued."""
+    stub, offer = JobServiceStub(channel), jobs.AdapterOffer(adapter="scripted")
+    here = jobs.ClaimJobsRequest(runner_id=_RUNNER, adapters=[offer], claim_id=f"{session}-0")
+    await stub.ClaimJobs(here)  # says that it is there
+    await SessionServiceStub(channel).ResumeSession(sessions.ResumeSessionRequest(name=session))
+    claim = jobs.ClaimJobsRequest(runner_id=_RUNNER, adapters=[offer], claim_id=f"{session}-1", max_jobs=1)
+    claim.wait.seconds = 30
+    (job,) = (await stub.ClaimJobs(claim)).jobs
+    if job.session != session:
+        raise AttachEnded(f"{job.session} was claimed instead of {session}")
+    return job
+
+
+async def _beat(channel: grpc.aio.Channel, job: jobs.Job) -> None:
+    while True:
+        await asyncio.sleep(_BEAT_SECONDS)
+        await JobServiceStub(channel).HeartbeatJob(jobs.HeartbeatJobRequest(job_id=job.id, fence=job.fence))

@@ -74,7 +74,10 @@ async def house(tmp_path_factory: pytest.TempPathFactory, _templates: Templates)
     try:
         async with site(folder, nats.url) as place:
             threads, streaming = await asyncio.gather(
-                *(place.service(name, _templates.servers.database_url(base)) for name, base in databases.items())
+                *(
+                    place.service(name, _templates.servers.database_url(base), TREADLE_PLANNING_TARGET="none")
+                    for name, base in databases.items()
+                )
             )
             gateway = await place.gateway(threads, streaming, TREADLE_SSE_RETRY_MILLISECONDS=_RETRY_MILLISECONDS)
             yield House(streaming, gateway)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, select, tuple_, update
+from sqlalchemy import ARRAY, BigInteger, Text, bindparam, case, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import frames, idempotency, outbox
@@ -13,7 +13,13 @@ from services.kernel.postgres import Database, Row, Tx, compiled
 from services.kernel.principal import Principal
 from services.streaming.adapters.tables import SESSION_OUTBOX, SESSIONS
 from services.streaming.application.ports import Attached, Page, PendingEvent, SessionKey
-from services.streaming.domain.errors import attach_fenced, session_deleted, session_exists, session_not_found
+from services.streaming.domain.errors import (
+    attach_fenced,
+    lease_lost,
+    session_deleted,
+    session_exists,
+    session_not_found,
+)
 from services.streaming.domain.log import Entry, Record
 from services.streaming.domain.session import Agent, Session, TurnState
 
@@ -76,7 +82,12 @@ _RAISE = compiled(
 _LOOK_FROM_THE_START = compiled(update(SESSION_OUTBOX).where(_ROWS_OF, _o.sent_seq.is_(None)).values(after_seq=0))
 _ATTACH = compiled(
     update(SESSIONS)
-    .where(_MINE, _s.deleted_at.is_(None), (bindparam("given") == 0) | (bindparam("given") >= _s.numbering))
+    .where(
+        _MINE,
+        _s.deleted_at.is_(None),
+        (bindparam("given") == 0) | (bindparam("given") >= _s.numbering),
+        (bindparam("of_job", type_=Text) == "") | (bindparam("of_job", type_=Text) == _s.job_id),
+    )
     .values(
         attach_epoch=_s.attach_epoch + 1,
         numbering=case((bindparam("given") == 0, _s.attach_epoch + 1), else_=_s.numbering),
@@ -234,12 +245,15 @@ class PostgresSessions:
             await tx.execute(_LOOK_FROM_THE_START, **_of(key))
             return True
 
-    async def attach(self, key: SessionKey, epoch: int) -> Attached:
-        """Epochs of one numbering are those from its first on; a numbering that was left cannot be gone on with."""
+    async def attach(self, key: SessionKey, epoch: int, job_id: str = "") -> Attached:
+        """Epochs of one numbering are those from its first on; a numbering that was left cannot be gone on with. Nor
+        can a job that the session is not held by any more, however late its holder comes."""
         async with self._database.connection() as tx:
-            row = await tx.fetchrow(_ATTACH, **_of(key), given=epoch)
+            row = await tx.fetchrow(_ATTACH, **_of(key), given=epoch, of_job=job_id)
             if row is None:
                 session = await session_in(tx, key)
+                if job_id not in ("", session.job_id):
+                    raise lease_lost(job_id)
                 raise attach_fenced(session.generation)
         return Attached(row["attach_epoch"], row["numbering"])
 

@@ -41,7 +41,7 @@ class Attaching:
             raise Unavailable("STREAM_DRAINING", "this server is stopping")
         task = asyncio.current_task()
         assert task is not None
-        attached = await self._store.attach(key, epoch)
+        attached = await self._store.attach(key, epoch, "" if hold is None else hold.job_id)
         async with self._appenders.of(key) as appender:
             async with appender.lock:
                 appender.fence(attached.epoch)

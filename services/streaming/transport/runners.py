@@ -11,14 +11,12 @@ import grpc
 
 from services.kernel.access import caller
 from services.kernel.errors import Conflict, Invalid, NotFound, Unavailable
-from services.kernel.principal import Principal
 from services.streaming.application.agent_ports import Agents, Bells, Hold
 from services.streaming.application.agent_states import CHUNK_MOST, Upload
 from services.streaming.application.agents import AgentSide
 from services.streaming.application.attaching import Attaching
 from services.streaming.application.attachment import Attachment
 from services.streaming.application.commanding import deliver
-from services.streaming.application.ports import SessionKey
 from services.streaming.domain.errors import attach_again, invalid_event, lease_lost
 from services.streaming.transport import agent_messages, names, translate
 from services.streaming.transport.access import RUNNERS
@@ -44,38 +42,34 @@ class RunnerServicer(RunnerServiceServicer):
         self, request_iterator: AsyncIterator[pb.AttachRequest], context: _Context
     ) -> AsyncIterator[pb.AttachResponse]:
         """Holds a session until either side ends; a broken stream loses nothing."""
-        runner = caller(*RUNNERS)
+        caller(*RUNNERS)
         opening = await _opening(request_iterator)
         try:
-            async for answer in self._attached(runner, opening, request_iterator):
+            async for answer in self._attached(opening, request_iterator):
                 yield answer
         except Conflict as conflict:
-            if opening.job_id and conflict.reason in _PASSING:
+            if conflict.reason in _PASSING:
                 # Fenced by a new generation, or kept waiting for a lock: who holds the job still holds the session.
                 await self._agents.hold(opening.job_id, opening.fence)
                 raise attach_again() from conflict
             raise
 
     async def _attached(
-        self, runner: Principal, opening: pb.AttachOpen, request_iterator: AsyncIterator[pb.AttachRequest]
+        self, opening: pb.AttachOpen, request_iterator: AsyncIterator[pb.AttachRequest]
     ) -> AsyncIterator[pb.AttachResponse]:
-        key = SessionKey(runner.tenant, names.session_id(opening.session, "session"))
-        hold, taken = None, opening.command_sequence
-        if opening.job_id:
-            # Runners serve every tenant: the job says whose session it is.
-            hold = await self._agents.hold(opening.job_id, opening.fence)
-            if hold.key.session != key.session:
-                raise lease_lost(opening.job_id)
-            key = hold.key
-        async with self._attaching.attach(key, opening.epoch, hold, taken) as attachment:
+        session_id = names.session_id(opening.session, "session")
+        # Runners serve every tenant: the job says whose session it is.
+        hold = await self._agents.hold(opening.job_id, opening.fence)
+        if hold.key.session != session_id:
+            raise lease_lost(opening.job_id)
+        taken = opening.command_sequence
+        async with self._attaching.attach(hold.key, opening.epoch, hold, taken) as attachment:
             yield _answer(attachment, attachment.acked)
             duties = {
                 asyncio.create_task(attachment.write(), name="attach.write"),
                 asyncio.create_task(self._read(request_iterator, attachment, hold), name="attach.read"),
+                asyncio.create_task(deliver(self._rows, self._bells, hold, attachment, taken), name="attach.deliver"),
             }
-            if hold is not None:
-                following = deliver(self._rows, self._bells, hold, attachment, taken)
-                duties.add(asyncio.create_task(following, name="attach.deliver"))
             news = asyncio.create_task(attachment.progress())
             try:
                 while True:
@@ -114,8 +108,8 @@ class RunnerServicer(RunnerServiceServicer):
             last = offset + CHUNK_MOST >= len(data)
             yield pb.AgentStateChunk(digest=request.digest, offset=offset, data=part, last=last)
 
-    async def _read(self, requests: AsyncIterator[pb.AttachRequest], attachment: Attachment, hold: Hold | None) -> None:
-        upload = None if hold is None else Upload(self._rows, hold.key)
+    async def _read(self, requests: AsyncIterator[pb.AttachRequest], attachment: Attachment, hold: Hold) -> None:
+        upload = Upload(self._rows, hold.key)
         async for request in requests:
             match request.WhichOneof("message"):
                 case "batch":
@@ -123,13 +117,13 @@ class RunnerServicer(RunnerServiceServicer):
                     if not 0 < len(events) <= _BATCH_MOST:
                         raise invalid_event(f"a batch has 1..{_BATCH_MOST} events", "batch.events")
                     await attachment.offer(list(map(translate.agent_event, events)))
-                case "command_ack" if hold is not None:
+                case "command_ack":
                     await self._rows.taken(hold.key, request.command_ack.sequence)
-                case "agent_state" if upload is not None:
+                case "agent_state":
                     outcome = await upload.take(agent_messages.piece(request.agent_state))
                     if outcome is not None:
                         attachment.tell([outcome])
-                case "adapter" if hold is not None:
+                case "adapter":
                     if request.adapter.state == "exited":
                         await attachment.settled()
                         code = request.adapter.code
@@ -139,7 +133,7 @@ class RunnerServicer(RunnerServiceServicer):
                         usage = agent_messages.usage(request.adapter.usage)
                         await self._agents.spent(hold, request.adapter.turn_id, usage)
                 case _:
-                    raise invalid_event("this message is not known here, or needs a job", "message")
+                    raise invalid_event("this message is not known here", "message")
         await attachment.settled()
 
 
@@ -150,6 +144,8 @@ async def _opening(requests: AsyncIterator[pb.AttachRequest]) -> pb.AttachOpen:
     opening = first.open
     if not 0 < len(opening.runner_id) <= _RUNNER_ID_MOST:
         raise Invalid("INVALID_ARGUMENT", f"runner_id must be 1..{_RUNNER_ID_MOST} characters", field="runner_id")
+    if not opening.job_id:
+        raise Invalid("INVALID_ARGUMENT", "job_id must be the job by which the session is held", field="job_id")
     for field in ("epoch", "fence", "command_sequence"):
         if getattr(opening, field) < 0:
             raise Invalid("INVALID_ARGUMENT", f"{field} must not be negative", field=field)

@@ -47,14 +47,19 @@ async def house(tmp_path: Path, make_database: MakeDatabase, nats_url: str) -> A
             await lives.pop().aclose()
         scope = AsyncExitStack()
         settings = load(
-            StreamingSettings, listen=address, streaming_database_url=url, nats_url=nats_url, drain_seconds=5
+            StreamingSettings,
+            listen=address,
+            planning_target="none",
+            streaming_database_url=url,
+            nats_url=nats_url,
+            drain_seconds=5,
         )
         life = await scope.enter_async_context(Lifecycle("streaming", settings.drain_seconds))
         await build_streaming(settings, life)
         channel = grpc.aio.insecure_channel(address)
         scope.push_async_callback(channel.close)
         lives.append(scope)
-        return Streaming(channel, life)
+        return Streaming(channel, life, url)
 
     await start_service()
     settings = load(GatewaySettings, gateway_listen="127.0.0.1:0", threads_target=address, streaming_target=address)

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import asyncpg
 import grpc
 import orjson
 
+from services.kernel.ids import new_id
 from services.kernel.lifecycle import Lifecycle
 from treadle.streaming.v1 import feed_service_pb2 as feeds
 from treadle.streaming.v1 import runner_service_pb2 as runners
@@ -87,8 +89,9 @@ class Listener:
 class Streaming:
     """A replica under test."""
 
-    def __init__(self, channel: grpc.aio.Channel, life: Lifecycle | None = None) -> None:
+    def __init__(self, channel: grpc.aio.Channel, life: Lifecycle | None = None, database_url: str = "") -> None:
         self.channel = channel
+        self.database_url = database_url
         self.life = life
         self.sessions = SessionServiceStub(channel)
         self.feeds = FeedServiceStub(channel)
@@ -130,10 +133,12 @@ class Streaming:
 
     @asynccontextmanager
     async def attached(self, name: str, epoch: int = 0, runner_id: str = "runner-1") -> AsyncIterator[Runner]:
-        """A runner that holds the session."""
+        """A runner that holds the session, by a job that nobody asked for: the stream says nothing of it."""
+        job, fence = await leased(self.database_url, name, runner_id) if self.database_url else ("", 0)
         call = self.runners.Attach()
         runner = Runner(call)
-        await call.write(runners.AttachRequest(open=runners.AttachOpen(session=name, runner_id=runner_id, epoch=epoch)))
+        opening = runners.AttachOpen(session=name, runner_id=runner_id, epoch=epoch, job_id=job, fence=fence)
+        await call.write(runners.AttachRequest(open=opening))
         first = await call.read()
         if not isinstance(first, runners.AttachResponse):
             raise await _error_of(call)
@@ -142,6 +147,33 @@ class Streaming:
             yield runner
         finally:
             call.cancel()
+
+
+async def leased(database_url: str, name: str, runner_id: str) -> tuple[str, int]:
+    """(job, fence): the session's lease, made for an hour where there is none."""
+    session = name.removeprefix("sessions/")
+    raw = await asyncpg.connect(database_url)
+    try:
+        await raw.execute(
+            """
+            WITH made AS (
+                INSERT INTO jobs (tenant, id, kind, subject, state, payload, fence, lease_until, runner_id)
+                SELECT tenant, $2, 'session.' || adapter, id, 'leased', '{}', 1, now() + interval '1 hour', $3
+                FROM sessions WHERE id = $1 AND job_id = '' RETURNING *
+            )
+            UPDATE sessions s SET job_id = m.id, agent = 'live', started = true
+            FROM made m WHERE (s.tenant, s.id) = (m.tenant, m.subject)
+            """,
+            session,
+            new_id("job"),
+            runner_id,
+        )
+        of = "SELECT j.id, j.fence FROM sessions s JOIN jobs j ON j.id = s.job_id WHERE s.id = $1"
+        row = await raw.fetchrow(of, session)
+        assert row is not None, "somebody else's agent is starting, or the session is not there"
+        return row["id"], row["fence"]
+    finally:
+        await raw.close()
 
 
 class Runner:

@@ -67,7 +67,7 @@ async def _replica(settings: StreamingSettings, stack: AsyncExitStack) -> Stream
     bound = await build(settings, life)
     channel = grpc.aio.insecure_channel(bound.address)
     stack.push_async_callback(channel.close)
-    return Streaming(channel, life)
+    return Streaming(channel, life, settings.streaming_database_url)
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ async def launch(database_url: str, nats_url: str, tmp_path: Path, stack: AsyncE
         stack.push_async_callback(channel.close)
         async with asyncio.timeout(30):
             await channel.channel_ready()
-        return process, Streaming(channel)
+        return process, Streaming(channel, database_url=database_url)
 
     yield start
     for process in processes:

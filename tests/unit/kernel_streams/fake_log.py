@@ -116,7 +116,7 @@ class FakeStore:
         self.rows = [PendingEvent(r.row, r.event_id, r.name, r.line, 0) for r in self.rows]
         return True
 
-    async def attach(self, key: SessionKey, epoch: int) -> Attached:
+    async def attach(self, key: SessionKey, epoch: int, job_id: str = "") -> Attached:
         """A new epoch."""
         if epoch and epoch < self.numbering:
             raise attach_fenced(self.generation)
