@@ -20,7 +20,7 @@ from services.engines import Engines
 from services.kernel.migrations import migrate
 
 _READY = re.compile(r"ready: (http://\S+)")
-_START_SECONDS = 60
+_START_SECONDS = 180
 
 
 def free_port() -> int:
@@ -214,7 +214,7 @@ async def running_fleet(
         yield fleet
 
 
-async def wait_ready(url: str, fleet: Fleet, seconds: float = 60) -> None:
+async def wait_ready(url: str, fleet: Fleet, seconds: float = _START_SECONDS) -> None:
     """Waits until the gateway says that it and what is behind it are ready."""
     async with asyncio.timeout(seconds), httpx.AsyncClient() as client:
         while True:

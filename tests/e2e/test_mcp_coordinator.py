@@ -239,8 +239,13 @@ async def test_pub23_a_huge_result_is_read_in_pages_over_rest_and_mcp(outside: O
         bad = await refused(client, "thread_collect", thread_name="huge", page_token="nonsense")
         assert bad["details"]["field"] == "page_token"
         large = {"threads": [{"name": "x", "brief": "b" * 2_000_000}]}
+        answer = await outside.http.post(f"{outside.path}/workers", json=large, headers=outside.headers)
+        [item] = answer.json()["threads"]
+        assert (item["ok"], item["code"]) == (False, "invalid_argument")
+        assert "4000" in item["error"]
+        large["threads"][0]["brief"] = "b" * 4_200_000
         too_large = await outside.http.post(f"{outside.path}/workers", json=large, headers=outside.headers)
-        assert too_large.status_code == 413
+        assert (too_large.status_code, too_large.json()["metadata"]["limit"]) == (413, "4194304")
         await done(client, "turn_end", text="done")
 
 
