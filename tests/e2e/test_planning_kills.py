@@ -134,11 +134,8 @@ class Conversation:
         await self.goes_on(self.id)
 
     async def goes_on(self, session: str) -> None:
-        """The next prompt is answered; one that met an agent whose runner was killed a moment ago failed, and says so:
-        nobody knows before the lease has ended."""
+        """The next prompt is answered, also where it met an agent whose runner was killed a moment ago."""
         card = await self.prompt(session, "on")
-        if card["code"] == "runner_lost":
-            card = await self.prompt(session, "on")
         assert (card["state"], card["outcome"]) == ("idle", "ok"), card
 
 
