@@ -9,8 +9,6 @@ import shutil
 from datetime import timedelta
 from typing import Final
 
-import grpc
-
 from services.kernel.clock import SystemClock
 from services.kernel.grpc_client import Authorize, open_channel
 from services.kernel.ids import new_id
@@ -56,34 +54,14 @@ _TOKEN_LIFETIME: Final = timedelta(minutes=5)
 async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
     """A runner for threads, sessions and workers. It listens nowhere: its address is the service that it works for."""
     runner_id = settings.runner_id or _own_name()
-    channel: grpc.aio.Channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
-    life.push(channel.close)
-    jobs = ThreadsJobs(channel, runner_id)
-
-    folder = FilesFolder(settings.files_folder)
-    actions = Catalogue(
-        [
-            FileAppend(folder),
-            TaskCreate(folder),
-            HttpRequest(AllowedHosts.parse(settings.http_allow), settings.http_timeout_seconds),
-            Shell(settings.files_folder, enabled=settings.shell, timeout=settings.shell_timeout_seconds),
-        ]
-    )
-    work = Work(JsonCodec(), _provider(settings), actions, [FileLine(folder), TaskLine(folder)])
     timing = Timing(
         heartbeat=settings.heartbeat_seconds,
         lease=settings.lease_seconds,
         stop=settings.drain_seconds / 4,
         report=settings.drain_seconds * 2,
     )
-
-    def open_run(job: LeasedJob) -> JobRun:
-        return JobRun(jobs, work, job, timing)
-
-    most, wait = settings.runner_concurrency, settings.runner_wait_seconds
-    claiming = Claiming("threads", jobs, open_run, new_id, most=most, wait=wait)
     claimings = [
-        claiming,
+        _work_for_threads(settings, life, runner_id, timing),
         *_hold_sessions(settings, life, runner_id, timing),
         *_run_workers(settings, life, runner_id, timing),
     ]
@@ -95,6 +73,29 @@ async def build(settings: RunnerSettings, life: Lifecycle) -> Bound:
     for one in claimings:
         life.spawn(f"claiming_{one.what}", one.run)
     return Bound("runner", settings.threads_target)
+
+
+def _work_for_threads(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> Claiming:
+    """Guesses, actions and clean-ups of the threads service."""
+    channel = open_channel(settings.threads_target, _authorize(settings, runner_id))
+    life.push(channel.close)
+    jobs = ThreadsJobs(channel, runner_id)
+    folder = FilesFolder(settings.files_folder)
+    actions = Catalogue(
+        [
+            FileAppend(folder),
+            TaskCreate(folder),
+            HttpRequest(AllowedHosts.parse(settings.http_allow), settings.http_timeout_seconds),
+            Shell(settings.files_folder, enabled=settings.shell, timeout=settings.shell_timeout_seconds),
+        ]
+    )
+    work = Work(JsonCodec(), _provider(settings), actions, [FileLine(folder), TaskLine(folder)])
+
+    def open_run(job: LeasedJob) -> JobRun:
+        return JobRun(jobs, work, job, timing)
+
+    most, wait = settings.runner_concurrency, settings.runner_wait_seconds
+    return Claiming("threads", jobs, open_run, new_id, most=most, wait=wait)
 
 
 def _hold_sessions(settings: RunnerSettings, life: Lifecycle, runner_id: str, timing: Timing) -> list[Claiming]:

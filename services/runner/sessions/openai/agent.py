@@ -1,8 +1,8 @@
 """An agent over an OpenAI-compatible chat endpoint, streaming, through the `openai` library (design/streaming.md S.8).
 
 Its tools are the gateway's, as functions; it opens no gates. Steering cuts the answer under way, keeps what stands of
-it, and asks again with the new words. Retries are the library's alone. What an endpoint says about an error stays in
-our log's reason, a code goes out.
+it, and asks again with the new words. Retries are the library's alone. What an endpoint says about an error is told
+nobody, our log neither: a code goes out.
 """
 
 from __future__ import annotations

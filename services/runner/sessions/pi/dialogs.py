@@ -1,6 +1,6 @@
 """Pi's dialogs as gates and back (design/streaming.md D2.5, S.6). Pure.
 
-A dialog of our own extension (reviewer.js) carries a reviewer's gate: its title names the kind, its prefill is the
+A dialog of our own extension (reviewer.mjs) carries a reviewer's gate: its title names the kind, its prefill is the
 proposal, and its answer is JSON.
 """
 
