@@ -113,7 +113,9 @@ async def test_a_turn_whose_runner_is_killed_fails_and_the_next_agent_remembers(
             await sessions.settled(session)
             before = await sessions.ask("GET", f"/{session}")
             await sessions.prompt(session, "[[pace 50ms]] [[words 10000]]")
-            await asyncio.sleep(0.19)
+            async with asyncio.timeout(60):  # a turn that no agent has heard of would be begun by the next one
+                while not (await sessions.ask("GET", f"/{session}/turn")).get("said"):
+                    await asyncio.sleep(0.02)
         await stack.kill()
         await stack.start()
         async with stack.client() as client:
