@@ -26,7 +26,7 @@ class Results:
     ) -> pb.CollectResultResponse:
         """CollectResult, by the session's own agent where nobody else is named."""
         request = pb.CollectResultRequest(parent=f"sessions/{session}", thread_name=name, **fields)
-        return await self.stub.CollectResult(request, metadata=bearing(by or agent(session)), timeout=20)
+        return await self.stub.CollectResult(request, metadata=bearing(by or agent(session)), timeout=60)
 
     async def pages(self, session: str, name: str, **fields: Any) -> list[pb.CollectResultResponse]:
         """All pages."""
@@ -111,7 +111,7 @@ class Wait:
         """Who has ended, in the order told."""
         return [one.name for one in self.workers]
 
-    async def over(self, seconds: float = 20) -> pb.WaitWorkersResponse.Done:
+    async def over(self, seconds: float = 60) -> pb.WaitWorkersResponse.Done:
         """How it ended."""
         async with asyncio.timeout(seconds):
             await self._task
@@ -120,7 +120,7 @@ class Wait:
         assert self.done is not None
         return self.done
 
-    async def told(self, count: int, seconds: float = 20) -> list[str]:
+    async def told(self, count: int, seconds: float = 60) -> list[str]:
         """Waits until so many have been told."""
         async with asyncio.timeout(seconds):
             while len(self.workers) < count:

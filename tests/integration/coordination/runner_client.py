@@ -30,19 +30,19 @@ class Runner:
         self.name = name
         self._metadata = bearing(by)
 
-    async def claim(self, most: int = 32, wait: float = 5, claim_id: str | None = None) -> list[pb.Job]:
+    async def claim(self, most: int = 32, wait: float = 30, claim_id: str | None = None) -> list[pb.Job]:
         """ClaimJobs."""
         duration = Duration()
         duration.FromTimedelta(timedelta(seconds=wait))
         request = pb.ClaimJobsRequest(
             runner_id=self.name, max_jobs=most, claim_id=claim_id or new_id("clm"), wait=duration
         )
-        return list((await self.stub.ClaimJobs(request, metadata=self._metadata, timeout=wait + 10)).jobs)
+        return list((await self.stub.ClaimJobs(request, metadata=self._metadata, timeout=wait + 60)).jobs)
 
     async def claim_all(self, count: int) -> dict[str, pb.Job]:
         """So many jobs, by the names of their workers."""
         jobs: dict[str, pb.Job] = {}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(jobs) < count:
                 jobs.update({name_of(one): one for one in await self.claim(count - len(jobs))})
         return jobs
@@ -85,7 +85,7 @@ def session_of(job: pb.Job) -> str:
     return job.session.removeprefix("sessions/")
 
 
-async def until(holds: Callable[[], Awaitable[object]], seconds: float = 20) -> None:
+async def until(holds: Callable[[], Awaitable[object]], seconds: float = 60) -> None:
     """Waits for a condition."""
     async with asyncio.timeout(seconds):
         while not await holds():

@@ -16,6 +16,7 @@ from tests.integration.coordination.conftest import Served, StartReplica
 from tests.integration.coordination.results_client import MIB, Results
 from tests.integration.coordination.runner_client import Runner, row_of, session_of
 from tests.integration.coordination.runs import ended, taken
+from tests.unit.coordination.test_result_section import PUB10
 from treadle.coordination.v1 import coordination_service_pb2 as pb
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
@@ -57,7 +58,7 @@ async def test_pub11_no_end_is_mistaken_for_another(
         beat = await runner.beat(jobs["late"])
         return beat.cancel
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await timed_out():
             await asyncio.sleep(0.05)
     await runner.complete(jobs["late"], "cancelled", "What I have so far")
@@ -386,3 +387,21 @@ async def test_a_worker_collects_nothing(
     await runner.complete(jobs["beta"], "completed", "secret of beta")
     async with refused(grpc.StatusCode.NOT_FOUND, "WORKER_NOT_FOUND"):
         await results.collect(session_of(jobs["alpha"]), "beta")
+
+
+async def test_pub10_each_text_is_collected_as_its_block_structure_says_on_whichever_replica(
+    coordination: Coordination, start_replica: StartReplica, chat: str, results: Results
+) -> None:
+    other = Results(await start_replica())
+    texts = {f"w{number}": text_and_section for number, text_and_section in enumerate(PUB10.values())}
+    await coordination.spawn(chat, *(spec(name) for name in texts))
+    runner = Runner(coordination.channel)
+    for name, job in (await runner.claim_all(len(texts))).items():
+        await runner.complete(job, text=texts[name][0])
+    for name, (text, section) in texts.items():
+        answers = [await one.collect(chat, name) for one in (results, other, results)]
+        assert len({answer.SerializeToString() for answer in answers}) == 1
+        assert answers[0].collected
+        assert answers[0].found is (section is not None)
+        assert answers[0].result == (text.strip() if section is None else section), "never empty, never cut"
+        assert (await other.collect(chat, name, full_text=True)).result == text

@@ -195,7 +195,7 @@ async def test_an_end_between_the_first_look_and_the_subscription_is_heard(
 
     roll = PostgresRoll(database, reads)
     waiting = Waiting(roll, Watches(roll, LateBells(), poll=600))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         events = [one async for one in waiting.wait(PERSON, Wish(three, names=["a"]))]
     assert isinstance(events[-1], Done)
     assert events[-1].satisfied
@@ -221,7 +221,7 @@ async def test_ends_at_any_moment_are_heard(
     for turn in range(rounds):
         name = f"w{turn}"
         await coordination.spawn(chat, spec(name))
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
             following = group.create_task(follow(name))
             await asyncio.sleep(0.002 * (turn % 10))
             await ended(workshop, chat, name, Reason.COMPLETED)
