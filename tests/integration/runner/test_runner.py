@@ -268,10 +268,11 @@ async def test_a_drain_claims_no_more_lets_work_end_and_stops_the_rest(
 ) -> None:
     life = await start_runner(settings)
     short, long = jobs.inference("x [[slow 500ms]]"), jobs.inference("x [[slow 60s]]")
-    await jobs.until(lambda: short.state == long.state == "leased")
+    await jobs.until(lambda: short.state == long.state == "leased" and jobs.open_claims > 0)
 
     draining = asyncio.create_task(life.drain())
-    await jobs.until(lambda: jobs.open_claims == 0)
+    # The claim that was cut short is asked once more, without waiting.
+    await jobs.until(lambda: jobs.claims[-1].wait.ToNanoseconds() == 0 and jobs.open_claims == 0)
     late = jobs.inference("too late")
     async with asyncio.timeout(60):
         await draining
