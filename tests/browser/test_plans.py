@@ -277,6 +277,52 @@ async def test_what_the_agent_was_told_of_objective_and_plan_stands_with_its_tur
     await expect(dialog).not_to_contain_text("Added since")
 
 
+async def test_a_step_that_cannot_be_taken_over_alone_is_named_and_nothing_is(panel: Panel, plans: Plans) -> None:
+    session = await plans.sessions.said("Here", "first")
+    branch = await plans.branch(session, 1)
+    await plans.add(branch, "seams", "other")
+    await plans.add(branch, "hem", under=1)
+    await panel.open(session)
+    await panel.page.get_by_role("button", name="Branches…").click()
+    dialog = panel.page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Compare with Here").click()
+    for name in ("hem", "other"):
+        await dialog.locator("[data-change]").filter(has_text=name).get_by_role("checkbox").check()
+    await dialog.get_by_role("button", name="Take over").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("“hem”: its parent is not in this plan")
+    await expect(panel.panel.locator("[data-step]")).to_have_count(0)
+    await dialog.locator("[data-change]").filter(has_text="seams").get_by_role("checkbox").check()
+    await dialog.get_by_role("button", name="Take over").click()
+    await expect(dialog).to_contain_text("are the same in both")
+    await panel.console.press("Escape")
+    await panel.shows("1 seams", "1.1 hem", "2 other")
+
+
+async def test_what_was_written_is_not_thrown_away_by_a_slip(panel: Panel, plans: Plans) -> None:
+    session = await plans.sessions.said("Slips", "first")
+    other = await plans.sessions.create("Elsewhere")
+    await panel.open(session)
+    await panel.page.locator("[data-prompt]").fill("not sent yet")
+    await panel.page.locator(f'[data-session-row="{other}"]').click()
+    await panel.session.live(other)
+    await expect(panel.page.locator("[data-prompt]")).to_have_value("")
+    await panel.page.locator(f'[data-session-row="{session}"]').click()
+    await panel.session.live(session)
+    await expect(panel.page.locator("[data-prompt]")).to_have_value("not sent yet")
+    await panel.page.get_by_role("button", name="Plan", exact=True).click()
+    await panel.page.get_by_role("button", name="New document…").click()
+    dialog = panel.page.get_by_role("dialog")
+    await dialog.get_by_role("textbox", name="Content").fill("long work")
+    await panel.page.mouse.click(5, 5)
+    await panel.console.press("Escape")
+    await expect(dialog.get_by_role("alert")).to_contain_text("What you wrote is not kept")
+    await dialog.get_by_role("button", name="Go on writing").click()
+    await expect(dialog.get_by_role("textbox", name="Content")).to_have_value("long work")
+    await panel.console.press("Escape")
+    await dialog.get_by_role("button", name="Throw it away").click()
+    await expect(dialog).to_have_count(0)
+
+
 async def test_what_was_done_to_a_plan_is_taken_back_the_last_first(panel: Panel, plans: Plans) -> None:
     session = await plans.sessions.create("Undo")
     await plans.add(session, "a", "b", "c")

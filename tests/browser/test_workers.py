@@ -155,6 +155,17 @@ async def test_notes_are_written_and_the_one_that_had_to_go_is_told(rail: Rail, 
     await expect(rail.rail.locator("[data-note]").last).to_contain_text("for all of you")
 
 
+async def test_notes_of_agents_are_signed_with_words(rail: Rail, workers: Workers) -> None:
+    prompt = "[[note mine]] [[spawn alpha: [[note of the worker]] hi]] [[wait all 60s]]"
+    session = await workers.coordinator("Signed", prompt)
+    await rail.open(session)
+    await rail.stands("alpha", "succeeded")
+    await rail.details("alpha")
+    await expect(rail.rail.locator("[data-note]").filter(has_text="mine")).to_contain_text("the coordinator")
+    await expect(rail.card("alpha").locator("[data-note]")).to_contain_text("the worker")
+    await expect(rail.rail).not_to_contain_text("ses_")
+
+
 async def test_a_worker_is_cancelled_after_a_question(rail: Rail, workers: Workers) -> None:
     prompt = "[[spawn slow: begun [[slow 60s]]]] [[wait all 60s]]"
     session = await workers.coordinator("Cancels")

@@ -31,6 +31,7 @@ export function DocumentDialog({ session, docKey, onClose }: Props) {
   const [error, setError] = useState<Error>();
   const text = draft?.text ?? query.data?.content ?? "";
   const etag = draft?.etag ?? query.data?.etag ?? "";
+  const unsaved = draft !== undefined && draft.text !== (query.data?.content ?? "");
   const overtaken = draft !== undefined && query.data !== undefined && query.data.etag !== draft.etag;
   const save = async (): Promise<void> => {
     if (busy || !KEY.test(key)) return;
@@ -48,7 +49,7 @@ export function DocumentDialog({ session, docKey, onClose }: Props) {
     }
   };
   return (
-    <Dialog title={fresh ? "New document" : docKey} wide onClose={onClose}>
+    <Dialog title={fresh ? "New document" : docKey} wide unsaved={unsaved} onClose={onClose}>
       {query.error && !fresh ? (
         <ReadError error={query.error} what="The document" onRetry={() => void query.refetch()} />
       ) : null}

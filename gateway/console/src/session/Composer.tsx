@@ -16,8 +16,11 @@ interface Props {
   dispatch: (action: Action) => void;
 }
 
+/** What was not sent yet, by session: it waits while one looks elsewhere. */
+const DRAFTS = new Map<string, string>();
+
 export function Composer({ id, busy, waiting, focus, dispatch }: Props) {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(() => DRAFTS.get(id) ?? "");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<Error>();
   const sent = useRef({ verb: "", text: "", key: "" });
@@ -25,6 +28,10 @@ export function Composer({ id, busy, waiting, focus, dispatch }: Props) {
   useEffect(() => {
     if (focus) box.current?.focus();
   }, [focus]);
+  useEffect(() => {
+    if (text === "") DRAFTS.delete(id);
+    else DRAFTS.set(id, text);
+  }, [id, text]);
   const verb = busy ? "steer" : "prompt";
   const empty = text.trim() === "";
 

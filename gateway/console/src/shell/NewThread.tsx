@@ -31,6 +31,7 @@ export function NewThread({ onClose, onCreated }: Props) {
   return (
     <FormDialog
       title="New thread"
+      unsaved={description.trim() !== ""}
       submit={{
         label: create.isPending ? "Opening…" : create.error ? "Try again" : "Open thread",
         disabled: create.isPending || title.trim() === "",

@@ -14,6 +14,8 @@ interface Props {
   cancel?: string;
   /** What stands left of the buttons. */
   aside?: ReactNode;
+  /** See Dialog. */
+  unsaved?: boolean;
   refusal?: { title: string; why: ReactNode } | undefined;
   children: ReactNode;
   onSubmit: () => void;
@@ -27,13 +29,14 @@ export function FormDialog(props: Props) {
     submit,
     cancel = "Cancel",
     aside,
+    unsaved = false,
     refusal,
     children,
     onSubmit,
     onClose,
   } = props;
   return (
-    <Dialog title={title} wide={wide} onClose={onClose}>
+    <Dialog title={title} wide={wide} unsaved={unsaved} onClose={onClose}>
       <form
         className="flex flex-col gap-4"
         noValidate

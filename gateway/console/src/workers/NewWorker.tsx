@@ -58,6 +58,7 @@ export function NewWorker({ session, taken, onClose }: Props) {
   return (
     <FormDialog
       title="New worker"
+      unsaved={brief.trim() !== "" && !registered}
       submit={{ label: busy ? "Making…" : error ? "Try again" : "Make worker", disabled: busy || !ready }}
       cancel={registered ? "Close" : "Cancel"}
       refusal={
