@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import ARRAY, BigInteger, Text, bindparam, case, func, select, tuple_, update
+from sqlalchemy import ARRAY, BigInteger, bindparam, case, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from services.kernel import frames, idempotency, outbox
@@ -86,7 +86,7 @@ _ATTACH = compiled(
         _MINE,
         _s.deleted_at.is_(None),
         (bindparam("given") == 0) | (bindparam("given") >= _s.numbering),
-        (bindparam("of_job", type_=Text) == "") | (bindparam("of_job", type_=Text) == _s.job_id),
+        _s.job_id == bindparam("of_job"),
     )
     .values(
         attach_epoch=_s.attach_epoch + 1,
@@ -245,14 +245,14 @@ class PostgresSessions:
             await tx.execute(_LOOK_FROM_THE_START, **_of(key))
             return True
 
-    async def attach(self, key: SessionKey, epoch: int, job_id: str = "") -> Attached:
+    async def attach(self, key: SessionKey, epoch: int, job_id: str) -> Attached:
         """Epochs of one numbering are those from its first on; a numbering that was left cannot be gone on with. Nor
         can a job that the session is not held by any more, however late its holder comes."""
         async with self._database.connection() as tx:
             row = await tx.fetchrow(_ATTACH, **_of(key), given=epoch, of_job=job_id)
             if row is None:
                 session = await session_in(tx, key)
-                if job_id not in ("", session.job_id):
+                if job_id != session.job_id:
                     raise lease_lost(job_id)
                 raise attach_fenced(session.generation)
         return Attached(row["attach_epoch"], row["numbering"])

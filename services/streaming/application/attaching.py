@@ -6,22 +6,41 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Protocol
 
 from services.kernel.errors import Unavailable
 from services.streaming.application.agent_ports import Hold
-from services.streaming.application.agents import AgentSide
+from services.streaming.application.agents import AgentNews
 from services.streaming.application.appenders import Appenders
-from services.streaming.application.attachment import Attachment, Hears, Says, nobody_hears
-from services.streaming.application.ports import SessionKey, SessionStore
+from services.streaming.application.attachment import Attachment
+from services.streaming.application.gating import GateOutcome
+from services.streaming.application.ports import SessionStore
+from services.streaming.domain.turn_scan import TurnScan
+
+
+class TurnsHeld(Protocol):
+    """What becomes of the turn of a session that is held."""
+
+    async def attached(self, hold: Hold, taken: int) -> TurnScan:
+        """A runner is there with an agent; answers what the turn under way has said so far."""
+        ...
+
+    async def hear(self, hold: Hold, news: AgentNews, scan: TurnScan) -> GateOutcome | None:
+        """As `Hears`."""
+        ...
+
+    async def said(self, hold: Hold) -> bool:
+        """As `Says`."""
+        ...
 
 
 class Attaching:
     """Hands out attachments."""
 
-    def __init__(self, appenders: Appenders, store: SessionStore, agents: AgentSide | None = None) -> None:
+    def __init__(self, appenders: Appenders, store: SessionStore, turns: TurnsHeld) -> None:
         self._appenders = appenders
         self._store = store
-        self._agents = agents
+        self._turns = turns
         self._tasks: set[asyncio.Task[object]] = set()
         self.closing = False
 
@@ -31,18 +50,16 @@ class Attaching:
         return len(self._tasks)
 
     @asynccontextmanager
-    async def attach(
-        self, key: SessionKey, epoch: int, hold: Hold | None = None, taken: int = 0
-    ) -> AsyncIterator[Attachment]:
-        """The session, in a new epoch; older attachments to it are fenced. With a job (`hold`) its turn can be settled;
-        `taken` is the newest command that its agent has. Entered and left by one task, which is cancelled when this
+    async def attach(self, hold: Hold, epoch: int, taken: int) -> AsyncIterator[Attachment]:
+        """The session, in a new epoch; older attachments to it are fenced. `epoch`: of the runner's newest answer, or
+        0; `taken`: the newest command that its agent has. Entered and left by one task, which is cancelled when this
         replica drains."""
         if self.closing:
             raise Unavailable("STREAM_DRAINING", "this server is stopping")
         task = asyncio.current_task()
         assert task is not None
-        attached = await self._store.attach(key, epoch, "" if hold is None else hold.job_id)
-        async with self._appenders.of(key) as appender:
+        attached = await self._store.attach(hold.key, epoch, hold.job_id)
+        async with self._appenders.of(hold.key) as appender:
             async with appender.lock:
                 appender.fence(attached.epoch)
                 await appender.open()
@@ -50,14 +67,9 @@ class Attaching:
                 tail = await appender.refreshed()
             self._tasks.add(task)
             try:
-                hears: Hears = nobody_hears
-                says: Says | None = None
-                scan = None
-                if hold is not None and self._agents is not None:
-                    scan = await self._agents.attached(hold, taken)
-                    hears = partial(self._agents.hear, hold)
-                    says = partial(self._agents.said, hold)
-                yield Attachment(appender, attached, tail.generation, tail.origin, hears, scan, says)
+                scan = await self._turns.attached(hold, taken)
+                hears, says = partial(self._turns.hear, hold), partial(self._turns.said, hold)
+                yield Attachment(appender, attached, tail, hears, says, scan)
             except asyncio.CancelledError:
                 if not self.closing:
                     raise

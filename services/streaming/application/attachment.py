@@ -19,8 +19,7 @@ from services.streaming.application.appender import Fence, Overtaken, SessionApp
 from services.streaming.application.gating import Asked, GateOutcome
 from services.streaming.application.ports import Attached
 from services.streaming.domain.agent_events import AgentEvent, Delta, Fixed
-from services.streaming.domain.errors import lease_lost
-from services.streaming.domain.log import Origin, Unsaid
+from services.streaming.domain.log import Entry, Origin, Unsaid
 from services.streaming.domain.turn_scan import TurnScan
 
 _PENDING_MOST = 2_048
@@ -52,11 +51,6 @@ class Says(Protocol):
         ...
 
 
-async def nobody_hears(news: AgentNews, scan: TurnScan) -> GateOutcome | None:
-    """Who attached without a job holds no turn."""
-    raise lease_lost("")
-
-
 class Attachment:
     """Run `write()` in a task of its own; `offer()` from whoever reads the runner's stream."""
 
@@ -64,18 +58,18 @@ class Attachment:
         self,
         appender: SessionAppender,
         attached: Attached,
-        generation: int,
-        stored: Origin,
-        hears: Hears = nobody_hears,
-        scan: TurnScan | None = None,
-        says: Says | None = None,
+        tail: Entry,
+        hears: Hears,
+        says: Says,
+        scan: TurnScan,
     ) -> None:
+        """`tail`: the log's newest entry; `scan`: what the turn under way has said so far."""
         self.epoch = attached.epoch
-        self.generation = generation
+        self.generation = tail.generation
         self._appender = appender
-        self._fence = Fence(attached.epoch, generation)
+        self._fence = Fence(attached.epoch, tail.generation)
         self._numbering = attached.numbering
-        self._stored = stored.reach(attached.numbering)
+        self._stored = tail.origin.reach(attached.numbering)
         self._acked = self._stored[0]
         self._taken = self._acked
         self._told = self._acked
@@ -85,7 +79,7 @@ class Attachment:
         self._room.set()
         self._progress = asyncio.Event()
         self._hears = hears
-        self._scan = scan or TurnScan()
+        self._scan = scan
         self._says = says
         self._said = self._scan.heard
         self._answers: list[Any] = []
@@ -189,7 +183,7 @@ class Attachment:
                 return
             self._stored = reach
         self._noted(event)
-        if self._says is not None and not self._said and self._scan.heard:
+        if not self._said and self._scan.heard:
             self._said = await self._says()
         self._acked = sequence
 

@@ -38,7 +38,7 @@ class Fork:
 
 
 class Forks(Protocol):
-    """Copies rows."""
+    """Rows of branches, which share their origin's."""
 
     async def fork(self, asked: Fork, now: datetime) -> Session:
         """The branch's session, made in one transaction; one that this fork made before is answered as it is."""

@@ -100,7 +100,7 @@ class SessionStore(Protocol):
         """Puts the generation from `held` to `to`; False when somebody else changed it."""
         ...
 
-    async def attach(self, key: SessionKey, epoch: int, job_id: str = "") -> Attached:
+    async def attach(self, key: SessionKey, epoch: int, job_id: str) -> Attached:
         """Takes the session: a new epoch. `epoch` continues the numbering it belongs to, 0 starts a new one; Conflict
         ATTACH_FENCED when another runner started one since, LEASE_LOST when the session is held by another job."""
         ...

@@ -63,7 +63,7 @@ class RunnerServicer(RunnerServiceServicer):
         if hold.key.session != session_id:
             raise lease_lost(opening.job_id)
         taken = opening.command_sequence
-        async with self._attaching.attach(hold.key, opening.epoch, hold, taken) as attachment:
+        async with self._attaching.attach(hold, opening.epoch, taken) as attachment:
             yield _answer(attachment, attachment.acked)
             duties = {
                 asyncio.create_task(attachment.write(), name="attach.write"),

@@ -116,7 +116,7 @@ class FakeStore:
         self.rows = [PendingEvent(r.row, r.event_id, r.name, r.line, 0) for r in self.rows]
         return True
 
-    async def attach(self, key: SessionKey, epoch: int, job_id: str = "") -> Attached:
+    async def attach(self, key: SessionKey, epoch: int, job_id: str) -> Attached:
         """A new epoch."""
         if epoch and epoch < self.numbering:
             raise attach_fenced(self.generation)
@@ -144,7 +144,7 @@ class FakeStore:
         """No appender asks for it."""
         raise AssertionError("not asked for")
 
-    async def page(self, tenant: str, after: tuple[str, str] | None, size: int) -> Page:
+    async def page(self, tenant: str, after: tuple[str, str] | None, size: int, *, top_level: bool = False) -> Page:
         """No appender asks for it."""
         raise AssertionError("not asked for")
 

@@ -12,13 +12,18 @@ import orjson
 import pytest
 
 from services.kernel.errors import Conflict, Refusal
+from services.streaming.application.agent_ports import Hold
+from services.streaming.application.agents import AgentNews
 from services.streaming.application.appenders import Appenders
 from services.streaming.application.attaching import Attaching
 from services.streaming.application.attachment import Attachment, Numbered
+from services.streaming.application.gating import GateOutcome
 from services.streaming.application.ports import SessionKey
 from services.streaming.domain import agent_events
 from services.streaming.domain.agent_events import AgentEvent
+from services.streaming.domain.errors import lease_lost
 from services.streaming.domain.log import Entry, Origin
+from services.streaming.domain.turn_scan import TurnScan
 from tests.unit.kernel_streams.fake_log import FakeLog, FakeStore, Trouble
 
 KEY = SessionKey("default", "ses_1")
@@ -60,17 +65,33 @@ def told(log: FakeLog) -> str:
     return "".join(parts)
 
 
+class Silent:
+    """Fills `TurnsHeld` where no turn is under way: what an agent says belongs to none."""
+
+    async def attached(self, hold: Hold, taken: int) -> TurnScan:
+        """Nothing was said."""
+        return TurnScan()
+
+    async def hear(self, hold: Hold, news: AgentNews, scan: TurnScan) -> GateOutcome | None:
+        """Nobody is asked."""
+        raise lease_lost(hold.job_id)
+
+    async def said(self, hold: Hold) -> bool:
+        """Noted."""
+        return True
+
+
 class Replica:
     """One replica's part in it."""
 
     def __init__(self, log: FakeLog, store: FakeStore) -> None:
         self.appenders = Appenders(log, store)
-        self.attaching = Attaching(self.appenders, store)
+        self.attaching = Attaching(self.appenders, store, Silent())
 
     @asynccontextmanager
     async def attached(self, epoch: int) -> AsyncIterator[tuple[Attachment, asyncio.Task[None]]]:
         """A runner's hold, and the task that writes."""
-        async with self.attaching.attach(KEY, epoch) as attachment:
+        async with self.attaching.attach(Hold(KEY, "job_1", 1), epoch, 0) as attachment:
             writing = asyncio.create_task(attachment.write())
             try:
                 yield attachment, writing
