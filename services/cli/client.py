@@ -17,6 +17,7 @@ from services.cli.exits import CommandFailed, Exit, exit_for_status
 Json = dict[str, Any]
 _TRIES: Final = 3
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
+_TOKENS_FAULT: Final = frozenset({"TOKEN_REQUIRED", "TOKEN_EXPIRED"})
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -122,7 +123,12 @@ def failure(response: httpx.Response) -> CommandFailed:
         problem = None
     if not isinstance(problem, dict):
         problem = {"status": response.status_code, "detail": response.reason_phrase}
-    return CommandFailed(exit_for_status(response.status_code), _sentence(problem), problem)
+    sentence = _sentence(problem)
+    if problem.get("reason") in _TOKENS_FAULT:
+        sentence += (
+            "\nPut a token into TREADLE_TOKEN. `treadle token NAME` makes one where TREADLE_AUTH_SECRET is known."
+        )
+    return CommandFailed(exit_for_status(response.status_code), sentence, problem)
 
 
 def _answer(response: httpx.Response) -> Json:

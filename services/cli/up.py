@@ -75,6 +75,8 @@ async def _up(options: UpOptions) -> int:
         if options.demo:
             await _fill_demo(url, settings, say)
         say.print(f"Treadle is ready: {url}")
+        if settings.secret() is not None:
+            say.print("people log in with a token: treadle token NAME", style="dim")
         say.print("gRPC " + "   ".join(f"{name} {at}" for name, at in hosted.services.items()), style="dim")
         say.print(f"data {home}   log {running.logs / LOG_NAME}   stop with Ctrl-C", style="dim")
         sys.stdout.flush()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from datetime import timedelta
+
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -55,3 +59,22 @@ def test_what_no_gateway_would_take_is_refused(words: list[str], secret: str | N
     assert (ended.exit_code, ended.stdout) == (2, "")
     assert said in ended.stderr
     assert secret is None or secret not in ended.stderr.replace("TREADLE_AUTH_SECRET", "").replace("shorter", "")
+
+
+async def test_who_shows_none_or_an_old_one_is_told_where_one_comes_from() -> None:
+    async with gateways() as start:
+        gateway = await start(auth_secret=SECRET)
+        late = Authenticator(SECRET, SystemClock()).mint(
+            Principal("default", "ann", "user", frozenset({"viewer"})), timedelta(seconds=-1)
+        )
+        for token, reason in (("", "TOKEN_REQUIRED"), (late, "TOKEN_EXPIRED")):
+            running = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "services.cli.main", "inbox"),
+                env={"PATH": "/usr/bin:/bin", "TREADLE_URL": f"http://{gateway.address}", "TREADLE_TOKEN": token},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            out, err = await running.communicate()
+            assert (running.returncode, out) == (5, b"")
+            assert reason in err.decode()
+            assert "`treadle token NAME`" in err.decode()
