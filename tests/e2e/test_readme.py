@@ -79,9 +79,13 @@ async def test_the_transcript_of_a_session(stack: Stack, tmp_path: Path) -> None
         asked = [session[-8:] if re.fullmatch(r"[0-9a-f]{8}", word) else word for word in words]
         told = await told_by(stack, tmp_path, sys.executable, "-m", "services.cli.main", *asked)
         session = session or told[0]
-        assert [line for line in told if not line.startswith("go on:") or "go on:" in printed] == [
-            re.sub(r"ses_[0-9a-f]{32}", session, line) for line in printed.splitlines()
-        ], command
+        shown = [_cursor(line) for line in told if not line.startswith("go on:") or "go on:" in printed]
+        assert shown == [_cursor(re.sub(r"ses_[0-9a-f]{32}", session, line)) for line in printed.splitlines()], command
+
+
+def _cursor(line: str) -> str:
+    """How many events a turn has depends on which of them a runner sends together."""
+    return re.sub(r"--since 1-\d+$", "--since 1-N", line)
 
 
 async def test_the_outside_coordinator_fans_out_waits_collects_notes_and_answers(stack: Stack, tmp_path: Path) -> None:
