@@ -55,6 +55,10 @@ CONSOLE_SOURCES := $(shell find gateway/console/src gateway/console/public gatew
 	cd gateway/console && npm run --silent build
 	@touch $@
 
+.make/pi: .make/node tests/pi/package-lock.json tests/pi/.npmrc
+	cd tests/pi && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 protos: .make/protos ## Generate the stubs from the protos
 console: .make/console ## Build the console
 
@@ -73,7 +77,7 @@ WORKERS ?= 3
 test: .make/test .make/protos .make/console .make/chromium ## The tests with small round counts (10 minutes on 2 cores)
 	TREADLE_ROUNDS=$${TREADLE_ROUNDS:-20} $(PYTEST) -n $(WORKERS) --dist loadgroup
 
-test-all: .make/test .make/protos .make/console .make/chromium ## The tests with full round counts (45 minutes at most)
+test-all: .make/test .make/protos .make/console .make/chromium .make/pi ## The tests with full round counts (45 minutes at most)
 	TREADLE_ROUNDS=$${TREADLE_ROUNDS:-200} $(PYTEST) -n $(WORKERS) --dist loadgroup
 
 bench: .make/test .make/protos .make/console ## The benchmarks: a table, and JSON in bench-results/
@@ -100,5 +104,5 @@ lock: .make/dev ## Pin the dependencies anew (no registry addresses)
 	bash requirements/lock.sh
 
 clean: ## Remove everything that make has made
-	rm -rf .make $(VENV) protos/gen dist build gateway/console/node_modules gateway/console/dist bench-results
+	rm -rf .make $(VENV) protos/gen dist build gateway/console/node_modules gateway/console/dist tests/pi/node_modules bench-results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
