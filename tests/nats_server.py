@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
 from pathlib import Path
 
 import nats
 
 from services.engines.account import choose_account
 from services.engines.binaries import find_binaries
+from tests.ports import free_port
 
 
 class NatsServer:
@@ -19,7 +19,7 @@ class NatsServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self._program = find_binaries(choose_account(None, ())).nats
         self._process: asyncio.subprocess.Process | None = None
         self.url = f"nats://127.0.0.1:{self._port}"
@@ -57,13 +57,6 @@ class NatsServer:
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)
             await self._process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def _answers(url: str) -> bool:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,19 +15,12 @@ from pathlib import Path
 
 import httpx
 
-from services.engines import Engines
+from services.engines import Engines, discard
 from services.kernel.migrations import migrate
+from tests.ports import free_port
 
 _READY = re.compile(r"ready: (http://\S+)")
 _START_SECONDS = 180
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass
@@ -141,14 +133,25 @@ class Stack:
 async def running_stack(
     folder: Path, *, demo: bool = False, environment: dict[str, str] | None = None
 ) -> AsyncIterator[Stack]:
-    """A Stack from ready to stopped."""
+    """A Stack from ready to stopped; then its data is thrown away, wherever that lies."""
     stack = Stack(folder / "home", free_port(), environment or {}, demo)
-    await stack.start()
     try:
+        await stack.start()
         yield stack
     finally:
         if stack.process.running:
             await stack.stop()
+        await thrown_away(stack.home)
+
+
+async def thrown_away(home: Path) -> None:
+    """A data folder with what it has in /var/lib. An engine whose parent was killed may still be writing its last."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await asyncio.to_thread(discard, home)
+            except OSError:
+                await asyncio.sleep(0.1)
 
 
 @dataclass

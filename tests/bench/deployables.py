@@ -14,7 +14,8 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tests.bench.http_connection import UnexpectedAnswer, open_connection
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 
 _START_SECONDS = 60
 _SERVE = ("-m", "services.cli.main", "serve")

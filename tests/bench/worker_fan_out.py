@@ -12,7 +12,8 @@ from typing import Any
 
 import httpx
 
-from tests.stack import Stack, free_port
+from tests.ports import free_port
+from tests.stack import Stack
 
 WORKERS = 32
 _BRIEF = "Look at the calendar of next week."

@@ -106,5 +106,7 @@ class Windows:
         """Closes all; AssertionError when one of them had a fault."""
         faults = [fault for console in self.consoles for fault in console.faults]
         for context in self.contexts:
+            for page in context.pages:
+                await page.unroute_all(behavior="ignoreErrors")  # else the next test is told of an answer under way
             await context.close()
         assert not faults, "\n".join(faults)

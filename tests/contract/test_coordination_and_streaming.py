@@ -30,7 +30,7 @@ from tests.integration.coordination.runner_client import Runner, session_of, unt
 from tests.integration.streaming.agent_runner import FakeRunner, Held
 from tests.integration.streaming.client import Streaming, body
 from tests.integration.streaming.test_external import open_turn
-from tests.stack import free_port
+from tests.ports import free_port
 from treadle.coordination.v1 import coordination_service_pb2 as pb
 from treadle.streaming.v1 import runner_service_pb2 as runners
 from treadle.streaming.v1 import session_service_pb2 as sessions_pb

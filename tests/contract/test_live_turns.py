@@ -24,7 +24,7 @@ from services.streaming.settings import StreamingSettings
 from tests.conftest import MakeDatabase
 from tests.fakes.streaming_sessions import FakeSessions, fake_sessions, serving
 from tests.integration.coordination.client import PERSON, SECRET, STRANGER, agent, bearing
-from tests.stack import free_port
+from tests.ports import free_port
 from treadle.streaming.v1 import session_service_pb2 as pb
 from treadle.streaming.v1.session_service_pb2_grpc import SessionServiceStub
 

@@ -29,7 +29,7 @@ from tests.integration.planning.client import SECRET, Planning, refused, state, 
 from tests.integration.streaming.client import Streaming
 from tests.integration.streaming.test_external import close_turn, open_turn
 from tests.nats_server import NatsServer
-from tests.stack import free_port
+from tests.ports import free_port
 from treadle.planning.v1 import planning_service_pb2 as plans
 from treadle.planning.v1 import workspace_service_pb2 as workspaces
 from treadle.planning.v1.workspace_service_pb2_grpc import WorkspaceServiceStub

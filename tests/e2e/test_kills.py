@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.e2e.matter import Card, Matters, assert_log_is_whole, transitions
-from tests.stack import Stack, free_port
+from tests.stack import Stack, running_stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 KILLS = 20
@@ -25,21 +25,17 @@ _LONGEST_PATH_SECONDS = 0.6
 async def test_a_matter_survives_kill_9_at_any_moment_of_its_path(victim: str, tmp_path: Path, rounds: int) -> None:
     seed = int(os.environ.get("TREADLE_SEED", "20261130"))
     chance = random.Random(f"{victim}-{seed}")
-    stack = Stack(tmp_path / "home", free_port())
-    await stack.start()
-    try:
-        for number in range(min(KILLS, max(3, rounds // 5))):
-            title = f"note {number}"
-            walking = asyncio.create_task(_walk(stack, title, number))
-            await asyncio.sleep(chance.uniform(0, _LONGEST_PATH_SECONDS))
-            await _kill(stack, victim)
-            thread_id = await walking
-            await _finish(stack, thread_id, number, title, victim)
-    except AssertionError as failure:
-        raise AssertionError(f"seed {seed}, victim {victim}: {failure}\n{stack.log_tail(4_000)}") from failure
-    finally:
-        if stack.process.running:
-            await stack.stop()
+    async with running_stack(tmp_path) as stack:
+        try:
+            for number in range(min(KILLS, max(3, rounds // 5))):
+                title = f"note {number}"
+                walking = asyncio.create_task(_walk(stack, title, number))
+                await asyncio.sleep(chance.uniform(0, _LONGEST_PATH_SECONDS))
+                await _kill(stack, victim)
+                thread_id = await walking
+                await _finish(stack, thread_id, number, title, victim)
+        except AssertionError as failure:
+            raise AssertionError(f"seed {seed}, victim {victim}: {failure}\n{stack.log_tail(4_000)}") from failure
 
 
 async def _walk(stack: Stack, title: str, number: int) -> str | None:

@@ -17,7 +17,8 @@ from tests.integration.threads.client import Client
 from tests.integration.threads.family import child, children_of, family, kinds, moves
 from tests.integration.threads.test_fan_in import executing, sound
 from tests.nats_server import NatsServer
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 Both = tuple[Client, Client, str]

@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from tests.e2e.matter import Matters
-from tests.stack import Process, free_port, running_stack
+from tests.ports import free_port
+from tests.stack import Process, running_stack, thrown_away
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -43,6 +44,7 @@ async def test_a_told_port_that_is_taken_is_refused_by_name(tmp_path: Path) -> N
         port = taken.getsockname()[1]
         code, said = await _refused(tmp_path, TREADLE_PORT=str(port))
     assert (code, str(port) in said, "Traceback" in said) == (1, True, False)
+    await thrown_away(tmp_path / "home")
 
 
 async def test_settings_that_are_wrong_are_told_at_once_and_nothing_is_started(tmp_path: Path) -> None:

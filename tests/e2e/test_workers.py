@@ -19,7 +19,7 @@ from tests.e2e.matter import Matters
 from tests.e2e.verified import assert_verified
 from tests.e2e.workers import Card, Team, coordinating
 from tests.nats_server import NatsServer
-from tests.stack import Stack, free_port, running_fleet, running_stack
+from tests.stack import Stack, running_fleet, running_stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 QUICK = {
@@ -188,60 +188,58 @@ async def test_pub07_a_restart_leaves_nothing_running_for_ever(tmp_path: Path) -
 
     server = await asyncio.start_server(hang, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/once"
-    stack = Stack(tmp_path / "home", free_port(), {**QUICK, "TREADLE_WORKER_CONCURRENCY": "2"})
-    await stack.start()
-    try:
-        async with stack.client(60) as client:
-            matters = Matters(client)
-            thread = await matters.create("Tell them", f"fetch {url}")
-            await matters.approve(await matters.wait(thread["id"], "awaiting_confirmation"))
-            await _until(lambda: effects)
-            team = await coordinating(client)
-            spawn = "[[spawn gated: [[gate choice x|y]] | busy: [[pace 50ms]] [[words 2000]] | later: Read it]]"
-            await team.ask("POST", "/prompt", text=f"{spawn} [[wait all 300s]]")
-            await team.until(lambda roster: roster.get("gated", {}).get("waiting") and len(roster) == 3)
-            before = await team.until(lambda roster: roster["busy"]["status"] == "running")
-            assert before["later"]["status"] == "spawning"
-            session = before["busy"]["ids"]["subagent_session_id"]
-            busy = Team(client, session)
-            await _until_async(lambda: _talks(busy))
-        await stack.kill()
-        await stack.start()
-        await _stand_still(stack, 2.0)
-        async with stack.client(60) as client:
-            team, matters = Team(client, team.session), Matters(client)
-            roster = await team.until(
-                lambda roster: roster["busy"]["status"] == "interrupted" and roster["later"]["status"] == "succeeded",
-                90,
-            )
-            assert (roster["busy"]["reason"], roster["busy"]["partial"]) == ("runner_lost", True)
-            assert "word1" in (await team.collect("busy"))["result"]
-            assert (roster["gated"]["status"], roster["gated"]["waiting"]) == ("running", True)
-            assert (await team.settled())["code"] == "runner_lost"
-            await matters.wait(thread["id"], "awaiting_redirect")
-            gated = roster["gated"]["ids"]["subagent_session_id"]
-            (gate,) = (await client.get(f"/api/sessions/{gated}/gates")).json()["gates"]
-            answer = await client.post(f"/api/{gate['name']}/answer", json={"value": "x"})
-            assert answer.status_code == 200, answer.text
-            roster = await team.ended()
-            assert roster["gated"]["reason"] == "completed", roster["gated"]
-            assert "x" in (await team.collect("gated"))["result"]
-            turns = (await client.get(f"/api/sessions/{roster['later']['ids']['subagent_session_id']}/turn")).json()
-            assert turns["number"] == 1
-        await stack.stop()
-        await stack.start()
-        async with stack.client(60) as client:
-            again = await Team(client, team.session).roster()
-            assert _ends(again) == _ends(roster)
-            assert (await Matters(client).card(thread["id"]))["state"] == "awaiting_redirect"
-        assert len(effects) == 1
-        await assert_verified(str(stack.home))
-    except AssertionError as failure:
-        raise AssertionError(f"{failure}\n{stack.log_tail(6_000)}") from failure
-    finally:
-        server.close()
-        if stack.process.running:
+    told = {**QUICK, "TREADLE_WORKER_CONCURRENCY": "2"}
+    async with server, running_stack(tmp_path, environment=told) as stack:
+        try:
+            async with stack.client(60) as client:
+                matters = Matters(client)
+                thread = await matters.create("Tell them", f"fetch {url}")
+                await matters.approve(await matters.wait(thread["id"], "awaiting_confirmation"))
+                await _until(lambda: effects)
+                team = await coordinating(client)
+                spawn = "[[spawn gated: [[gate choice x|y]] | busy: [[pace 50ms]] [[words 2000]] | later: Read it]]"
+                await team.ask("POST", "/prompt", text=f"{spawn} [[wait all 300s]]")
+                await team.until(lambda roster: roster.get("gated", {}).get("waiting") and len(roster) == 3)
+                before = await team.until(lambda roster: roster["busy"]["status"] == "running")
+                assert before["later"]["status"] == "spawning"
+                session = before["busy"]["ids"]["subagent_session_id"]
+                busy = Team(client, session)
+                await _until_async(lambda: _talks(busy))
+            await stack.kill()
+            await stack.start()
+            await _stand_still(stack, 2.0)
+            async with stack.client(60) as client:
+                team, matters = Team(client, team.session), Matters(client)
+                roster = await team.until(
+                    lambda roster: (
+                        roster["busy"]["status"] == "interrupted" and roster["later"]["status"] == "succeeded"
+                    ),
+                    90,
+                )
+                assert (roster["busy"]["reason"], roster["busy"]["partial"]) == ("runner_lost", True)
+                assert "word1" in (await team.collect("busy"))["result"]
+                assert (roster["gated"]["status"], roster["gated"]["waiting"]) == ("running", True)
+                assert (await team.settled())["code"] == "runner_lost"
+                await matters.wait(thread["id"], "awaiting_redirect")
+                gated = roster["gated"]["ids"]["subagent_session_id"]
+                (gate,) = (await client.get(f"/api/sessions/{gated}/gates")).json()["gates"]
+                answer = await client.post(f"/api/{gate['name']}/answer", json={"value": "x"})
+                assert answer.status_code == 200, answer.text
+                roster = await team.ended()
+                assert roster["gated"]["reason"] == "completed", roster["gated"]
+                assert "x" in (await team.collect("gated"))["result"]
+                turns = (await client.get(f"/api/sessions/{roster['later']['ids']['subagent_session_id']}/turn")).json()
+                assert turns["number"] == 1
             await stack.stop()
+            await stack.start()
+            async with stack.client(60) as client:
+                again = await Team(client, team.session).roster()
+                assert _ends(again) == _ends(roster)
+                assert (await Matters(client).card(thread["id"]))["state"] == "awaiting_redirect"
+            assert len(effects) == 1
+            await assert_verified(str(stack.home))
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}\n{stack.log_tail(6_000)}") from failure
 
 
 async def _talks(team: Team) -> bool:

@@ -22,7 +22,7 @@ from tests.bench.deployables import Deployable, site
 from tests.bench.figures import AtMost, Figure, RatioAtLeast
 from tests.bench.workbench import Workbench
 from tests.fakes.fork_service import FakeForks, serving_forks
-from tests.stack import free_port
+from tests.ports import free_port
 from treadle.planning.v1 import planning_service_pb2 as pb
 from treadle.planning.v1.planning_service_pb2_grpc import PlanningServiceStub
 from treadle.streaming.v1 import session_service_pb2 as sessions

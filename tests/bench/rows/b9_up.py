@@ -15,7 +15,8 @@ from tests.bench.helper_process import helper_process
 from tests.bench.http_connection import HttpPool, http_pool
 from tests.bench.population import description, title
 from tests.bench.workbench import Workbench
-from tests.stack import Stack, free_port
+from tests.ports import free_port
+from tests.stack import Stack
 
 ROW = "B9"
 ABOUT = "`treadle up` to ready, warm; memory of the whole"

@@ -26,6 +26,7 @@ from services.coordination.domain.worker import STATUS_OF, Reason
 from services.kernel.errors import Conflict
 from services.kernel.ids import new_id
 from services.kernel.postgres import Database, Row
+from tests.emptied import emptied
 from tests.integration.coordination.parts import OwnClock
 from tests.integration.coordination.rows import TENANT, coordinator, worker
 from tests.integration.coordination.runner_client import facts, lose
@@ -90,8 +91,7 @@ class World:
         self.spent = (0, 0)
 
     async def begin(self) -> None:
-        async with self.database.connection() as tx:
-            await tx.raw.execute("TRUNCATE coordinators, workers, jobs, outbox, ended_turns, stops, wakes CASCADE")
+        await emptied(self.database, "coordinators", "workers", "jobs", "outbox", "ended_turns", "stops", "wakes")
         async with self.workshop.work() as work:
             await work.make_coordinator(self.of)
 

@@ -27,7 +27,8 @@ from tests.integration.coordination.runner_client import (
     session_of,
     until,
 )
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 from treadle.coordination.v1 import coordination_service_pb2 as pb
 from treadle.coordination.v1 import job_service_pb2 as jobs
 

@@ -13,7 +13,8 @@ import pytest
 from services.kernel.postgres import Database
 from tests.integration.coordination.client import SECRET, Coordination, spec
 from tests.integration.coordination.conftest import Served
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 
 pytestmark = pytest.mark.timeout(600)
 

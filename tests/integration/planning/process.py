@@ -12,7 +12,8 @@ import grpc
 from services.kernel.errors import Refusal
 from services.kernel.ids import new_id
 from tests.integration.planning.client import SECRET, Planning
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 
 
 class PlanningProcess:

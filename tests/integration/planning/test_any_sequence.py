@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from services.kernel.postgres import Database
 from services.planning.adapters.work import PostgresWorkshop
 from services.planning.application import turning
+from tests.emptied import emptied
 from tests.integration.planning.copies import House
 from tests.integration.planning.test_branches import counts
 
@@ -51,9 +52,7 @@ OPS = st.one_of(
 async def test_any_sequence_is_as_if_everything_were_copied(
     database: Database, workshop: PostgresWorkshop, ops: list[tuple[Any, ...]]
 ) -> None:
-    async with database.transaction() as tx:
-        await tx.raw.execute("SET LOCAL lock_timeout = '60s'")  # an autovacuum may have to make way first
-        await tx.raw.execute("TRUNCATE families, branches CASCADE")
+    await emptied(database, "families", "branches")
     house = House(database, workshop)
     await house.open()
     for op in ops:

@@ -18,6 +18,7 @@ from services.kernel.verifying import examine
 from services.streaming.adapters.agent_rows import PostgresAgents
 from services.streaming.adapters.checks import CHECKS
 from services.streaming.application.ports import SessionKey
+from tests.emptied import emptied
 from tests.integration.streaming.client import Streaming
 from tests.integration.streaming.test_external import close_turn, open_turn
 from tests.integration.streaming.test_forks import TABLES, Forker, copied, purged
@@ -184,8 +185,7 @@ class House:
 async def test_any_sequence_is_as_if_every_past_were_copied(
     streaming: Streaming, database: Database, bus: Bus, ops: list[tuple[Any, ...]]
 ) -> None:
-    async with database.connection() as tx:
-        await tx.raw.execute("TRUNCATE sessions CASCADE")
+    await emptied(database, "sessions")
     house = House(streaming, database, bus)
     await house.open()
     note(repr(ops))

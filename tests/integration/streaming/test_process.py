@@ -15,7 +15,8 @@ import pytest
 
 from tests.integration.streaming.client import Streaming, body, tool
 from tests.integration.streaming.stubborn import StubbornRunner
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 
 Launch = Callable[[], Awaitable[tuple[Process, Streaming]]]
 

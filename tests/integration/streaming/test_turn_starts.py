@@ -26,7 +26,8 @@ from tests.integration.streaming.conftest import _replica
 from tests.integration.streaming.test_external import close_turn, open_turn
 from tests.integration.streaming.test_turn_records import turn_of
 from tests.integration.streaming.test_turns import get, prompt, reached, refused, told
-from tests.stack import Process, free_port
+from tests.ports import free_port
+from tests.stack import Process
 from treadle.streaming.v1 import session_service_pb2 as pb
 
 State = pb.Session.State

@@ -38,6 +38,7 @@ from services.threads.domain.events import Actor, ActorKind
 from services.threads.domain.states import TERMINAL, State
 from services.threads.domain.thread import ContextItem, Relationship, Thread
 from services.threads.domain.timing import Timing
+from tests.emptied import emptied
 
 TENANT = "default"
 USER = Actor(ActorKind.USER, "ada")
@@ -108,8 +109,7 @@ class House:
 
     async def clear(self) -> None:
         """An empty database."""
-        async with self.database.connection() as tx:
-            await tx.raw.execute("TRUNCATE threads, jobs, outbox CASCADE")
+        await emptied(self.database, "threads", "jobs", "outbox")
         self.known = []
 
     async def threads(self) -> dict[str, Thread]:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,16 +17,10 @@ from gateway.contexts import MODULES
 from services.kernel.clock import SystemClock
 from services.kernel.principal import Authenticator
 from tests.fakes.gateway_services import FakeServices
+from tests.ports import free_port
 from tests.unit.gateway.sse_client import stream
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @asynccontextmanager
@@ -63,7 +56,7 @@ async def test_pub25_sigterm_with_open_streams_ends_them_and_the_process_cleanly
     await services.start()
     stack.push_async_callback(services.stop)
     services.log("sessions/ses_1").append(b"{}", count=3)
-    port = _free_port()
+    port = free_port()
     told = {
         "gateway_listen": f"127.0.0.1:{port}",
         **{f"{context}_target": services.address for context in MODULES},
