@@ -273,8 +273,9 @@ async def test_a_person_waits_over_sse_beside_the_agent(outside: Outside) -> Non
 
 
 async def test_pub25_a_stop_answers_the_calls_that_wait(tmp_path: Path) -> None:
-    async with running_stack(tmp_path) as stack, stack.client(60) as http:
-        outside = await _outside(stack, http)
+    async with running_stack(tmp_path) as stack:
+        async with stack.client(60) as http:
+            outside = await _outside(stack, http)
         async with outside.client() as client:
             await done(client, "turn_begin", text="go")
             await done(client, "thread_spawn", threads=[{"name": "slow", "brief": "[[slow 60s]]late"}])
@@ -286,9 +287,8 @@ async def test_pub25_a_stop_answers_the_calls_that_wait(tmp_path: Path) -> None:
             error = refusal_in(await asyncio.wait_for(waiting, 20))
             assert error["retryable"] is True
         assert await stopping == 0
-    async with running_stack(tmp_path) as stack, stack.client(60) as http:
-        again = Outside(stack, http, outside.session, outside.headers)
-        async with again.client() as client:
+        await stack.start()
+        async with outside.client() as client:
             assert [one["name"] for one in (await done(client, "thread_status"))["threads"]] == ["slow"]
 
 
