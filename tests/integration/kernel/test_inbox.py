@@ -36,21 +36,6 @@ async def url(make_database: MakeDatabase) -> str:
     return url
 
 
-@pytest.fixture
-async def stack() -> AsyncIterator[AsyncExitStack]:
-    """Closed at the end of the test, in reverse."""
-    async with AsyncExitStack() as one:
-        yield one
-
-
-@pytest.fixture
-async def bus(nats_url: str, stack: AsyncExitStack) -> Bus:
-    """The publisher's connection."""
-    bus = await Bus.connect(nats_url, "test")
-    stack.push_async_callback(bus.close)
-    return bus
-
-
 Replica = Callable[..., Awaitable[Database]]
 
 
