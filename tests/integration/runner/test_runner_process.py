@@ -6,17 +6,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.job_service import FakeJob, FakeJobService, FakeThreads
+from tests.integration.runner.launching import Launch, launching
 
 LEASE = 2.0
 """Seconds: longer than for a runner in this process, whose start is not waited for."""
-Process = asyncio.subprocess.Process
-Launch = Callable[[str], Awaitable[Process]]
 
 
 @pytest.fixture
@@ -27,32 +26,17 @@ async def jobs() -> FakeJobService:
 @pytest.fixture
 async def launch(threads: FakeThreads, tmp_path: Path) -> AsyncIterator[Launch]:
     """`await launch("r1")`: `python -m services.runner` against the fake service; killed at the end."""
-    started: list[Process] = []
 
-    async def start(name: str) -> Process:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "TREADLE_THREADS_TARGET": threads.address,
-            "TREADLE_STREAMING_TARGET": "",
-            "TREADLE_HOME": str(tmp_path),
-            "TREADLE_RUNNER_ID": name,
-            "TREADLE_HEARTBEAT_SECONDS": str(LEASE / 3),
-            "TREADLE_LEASE_SECONDS": str(LEASE),
-            "TREADLE_DRAIN_SECONDS": "4",
-            "TREADLE_SHELL": "1",
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.runner", env=environment, stderr=asyncio.subprocess.DEVNULL
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with launching(
+        TREADLE_THREADS_TARGET=threads.address,
+        TREADLE_STREAMING_TARGET="",
+        TREADLE_HOME=str(tmp_path),
+        TREADLE_HEARTBEAT_SECONDS=str(LEASE / 3),
+        TREADLE_LEASE_SECONDS=str(LEASE),
+        TREADLE_DRAIN_SECONDS="4",
+        TREADLE_SHELL="1",
+    ) as launch:
+        yield launch
 
 
 async def test_stopped_and_continued_it_cannot_end_what_another_took_over(jobs: FakeJobService, launch: Launch) -> None:

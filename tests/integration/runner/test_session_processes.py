@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.fakes.streaming_service import FakeStreaming, StreamingServer
+from tests.integration.runner.launching import Launch, Process, launching
 
 LEASE = 5.0
 FAKE_PI = Path(__file__).parents[2] / "fakes" / "pi_child.py"
 SLEEP = f"7{uuid.uuid4().int % 10**9}"
 """A time to sleep for that nobody else sleeps for: by it the commands of these agents are found."""
-Process = asyncio.subprocess.Process
-Launch = Callable[[str], Awaitable[Process]]
 
 
 @pytest.fixture
@@ -35,38 +33,23 @@ async def service() -> FakeStreaming:
 @pytest.fixture
 async def launch(service: FakeStreaming, tmp_path: Path) -> AsyncIterator[Launch]:
     """`await launch("r1")`: `python -m services.runner` against the fake; killed at the end with all it has started."""
-    started: list[Process] = []
     server = StreamingServer(service)
     await server.start()
 
-    async def start(name: str) -> Process:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "TREADLE_THREADS_TARGET": "127.0.0.1:1",
-            "TREADLE_STREAMING_TARGET": server.address,
-            "TREADLE_HOME": str(tmp_path),
-            "TREADLE_RUNNER_ID": name,
-            "TREADLE_PI_COMMAND": f"{sys.executable} {FAKE_PI}",
-            "TREADLE_PI_ENVIRONMENT": "FAKE_SLEEP",
-            "TREADLE_HEARTBEAT_SECONDS": "0.5",
-            "TREADLE_LEASE_SECONDS": str(LEASE),
-            # Shorter than the lease: a claim of a stopped runner takes no session from the others.
-            "TREADLE_RUNNER_WAIT_SECONDS": "1",
-            "TREADLE_DRAIN_SECONDS": "4",
-            "FAKE_SLEEP": SLEEP,
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.runner", env=environment, stderr=asyncio.subprocess.DEVNULL
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with launching(
+        TREADLE_THREADS_TARGET="127.0.0.1:1",
+        TREADLE_STREAMING_TARGET=server.address,
+        TREADLE_HOME=str(tmp_path),
+        TREADLE_PI_COMMAND=f"{sys.executable} {FAKE_PI}",
+        TREADLE_PI_ENVIRONMENT="FAKE_SLEEP",
+        TREADLE_HEARTBEAT_SECONDS="0.5",
+        TREADLE_LEASE_SECONDS=str(LEASE),
+        # Shorter than the lease: a claim of a stopped runner takes no session from the others.
+        TREADLE_RUNNER_WAIT_SECONDS="1",
+        TREADLE_DRAIN_SECONDS="4",
+        FAKE_SLEEP=SLEEP,
+    ) as launch:
+        yield launch
     await server.stop()
     for command in commands():
         command.kill()

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.coordination_service import CoordinationServer, FakeCoordination
 from tests.fakes.worker_sessions import FakeSession, FakeSessions, SessionsServer
+from tests.integration.runner.launching import Launch, launching
 
 LEASE = 2.0
-Process = asyncio.subprocess.Process
-Launch = Callable[[str], Awaitable[Process]]
 
 
 @pytest.fixture
@@ -32,36 +29,21 @@ async def sessions() -> FakeSessions:
 @pytest.fixture
 async def launch(coordination: FakeCoordination, sessions: FakeSessions, tmp_path: Path) -> AsyncIterator[Launch]:
     """`await launch("r1")`: `python -m services.runner` against the fakes; killed at the end."""
-    started: list[Process] = []
     servers = CoordinationServer(coordination), SessionsServer(sessions)
     for server in servers:
         await server.start()
 
-    async def start(name: str) -> Process:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "TREADLE_THREADS_TARGET": "127.0.0.1:1",
-            "TREADLE_STREAMING_TARGET": servers[1].address,
-            "TREADLE_COORDINATION_TARGET": servers[0].address,
-            "TREADLE_SESSION_ADAPTERS": "",
-            "TREADLE_HOME": str(tmp_path),
-            "TREADLE_RUNNER_ID": name,
-            "TREADLE_HEARTBEAT_SECONDS": str(LEASE / 3),
-            "TREADLE_LEASE_SECONDS": str(LEASE),
-            "TREADLE_DRAIN_SECONDS": "4",
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.runner", env=environment, stderr=asyncio.subprocess.DEVNULL
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with launching(
+        TREADLE_THREADS_TARGET="127.0.0.1:1",
+        TREADLE_STREAMING_TARGET=servers[1].address,
+        TREADLE_COORDINATION_TARGET=servers[0].address,
+        TREADLE_SESSION_ADAPTERS="",
+        TREADLE_HOME=str(tmp_path),
+        TREADLE_HEARTBEAT_SECONDS=str(LEASE / 3),
+        TREADLE_LEASE_SECONDS=str(LEASE),
+        TREADLE_DRAIN_SECONDS="4",
+    ) as launch:
+        yield launch
     for server in servers:
         await server.stop()
 
